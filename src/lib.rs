@@ -1,9 +1,11 @@
 //! gridmark grades sudoku.
-//!
-//! Data flows one way: intake, queue, grade, publish. The modules in reading order:
-//!
-//! The pure core, which knows no I/O, no clock and no threads:
-//!
-//! - [`board`]: what sudoku is: cells, houses, faults, marks.
 
 pub mod board;
+
+pub mod archive;
+pub mod event;
+pub mod ledger;
+pub mod pool;
+pub mod queue;
+pub mod rows;
+pub mod submission;

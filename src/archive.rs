@@ -1,0 +1,318 @@
+//! The folders through which a submission's file goes: taken from the inbox into the archive, read
+//! there, put back, or moved into quarantine. Never over an existing file, never through a link.
+
+mod folder;
+#[cfg(test)]
+mod tests;
+
+use crate::submission::{Claimed, Name, Place};
+use folder::{Folder, copy, rename_no_replace};
+use rustix::fs::{AtFlags, Mode, OFlags, unlinkat};
+use rustix::io::Errno;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// What names in the inbox begin with while gridmark moves them across file systems.
+pub const HIDDEN_PREFIX: &str = ".gridmark-";
+
+/// Up to so many folders are synced one by one; beyond it the whole file system is.
+const FOLDER_SYNCS_MAX: usize = 8;
+
+/// What came of an attempt to take a file.
+#[derive(Debug)]
+pub enum Taken {
+    /// It lies in the archive.
+    Yes,
+    /// It is not in the inbox any more.
+    Gone,
+    /// By now something else lies in the archive under that name; another name is needed.
+    Occupied,
+}
+
+/// What tells whether a file is the same, unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// Device and inode.
+    pub identity: (u64, u64),
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Time of the last modification, seconds and nanoseconds.
+    modified: (i64, i64),
+}
+
+impl Signature {
+    /// The signature of what `metadata` describes.
+    pub fn of(metadata: &std::fs::Metadata) -> Signature {
+        Signature {
+            identity: (metadata.dev(), metadata.ino()),
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+}
+
+/// Inbox, archive and quarantine.
+pub struct Archive {
+    inbox: PathBuf,
+    archive: PathBuf,
+    quarantine: PathBuf,
+    /// Folders in which something was renamed since the last [`Archive::sync`].
+    touched: Mutex<BTreeSet<PathBuf>>,
+}
+
+impl Archive {
+    /// The store over these folders, which are made where they are missing.
+    ///
+    /// # Errors
+    ///
+    /// If a folder cannot be made.
+    pub fn open(inbox: PathBuf, archive: PathBuf, quarantine: PathBuf) -> io::Result<Archive> {
+        for folder in [&inbox, &archive, &quarantine] {
+            std::fs::create_dir_all(folder)?;
+        }
+        Ok(Archive { inbox, archive, quarantine, touched: Mutex::default() })
+    }
+
+    /// The inbox.
+    pub fn inbox(&self) -> &Path {
+        &self.inbox
+    }
+
+    /// Whether a file may lie in the archive under this name.
+    pub fn place(&self, archived_as: &Name) -> Place {
+        let mut path = self.archive.clone();
+        let mut bytes = 0;
+        let mut parts = archived_as.as_path().components().peekable();
+        while let Some(part) = parts.next() {
+            path.push(part);
+            bytes += part.as_os_str().len() + 1;
+            match std::fs::symlink_metadata(&path) {
+                Ok(_) if parts.peek().is_none() => return Place::Taken,
+                Ok(found) if found.is_dir() => {}
+                Ok(_) => return Place::Blocked(bytes - 1),
+                // Whatever else is wrong there shows when the file is moved.
+                Err(_) => return Place::Free,
+            }
+        }
+        Place::Taken
+    }
+
+    /// Moves a submission's file from the inbox into the archive.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be moved; then it is where it was, or hidden ([`Archive::is_hidden`]) and a
+    /// restart completes the move.
+    pub fn take(&self, claimed: &Claimed) -> io::Result<Taken> {
+        let (folder, file) = claimed.name.split();
+        let source = match Folder::open(&self.inbox, folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Taken::Gone),
+            other => other?,
+        };
+        let (folder, archived) = claimed.archived_as.split();
+        let target = Folder::open_or_make(&self.archive, folder)?;
+        match rename_no_replace(&source, file, &target, archived) {
+            Ok(()) => {
+                self.touch([source.path(), target.path()]);
+                Ok(Taken::Yes)
+            }
+            Err(Errno::XDEV) => self.take_across(claimed, &source, file),
+            Err(Errno::NOENT) => Ok(Taken::Gone),
+            Err(Errno::EXIST) => Ok(Taken::Occupied),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes a file across file systems: first out of everybody's way, so that what is copied is
+    /// what is removed.
+    fn take_across(&self, claimed: &Claimed, source: &Folder, file: &OsStr) -> io::Result<Taken> {
+        let inbox = Folder::open(&self.inbox, "".as_ref())?;
+        let hidden = hidden(claimed.id);
+        match rename_no_replace(source, file, &inbox, hidden.as_ref()) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(Taken::Gone),
+            Err(error) => return Err(error.into()),
+        }
+        let taken = self.complete(claimed.id, &claimed.archived_as);
+        if !matches!(taken, Ok(Taken::Yes)) {
+            // If this fails too, the file stays hidden and its claim stands for the next start.
+            let _ = rename_no_replace(&inbox, hidden.as_ref(), source, file);
+        }
+        taken
+    }
+
+    /// Completes a move across file systems that had begun: copies the hidden file into the
+    /// archive and removes it. `Gone` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be copied; then the hidden file is still there.
+    pub fn complete(&self, id: i64, archived_as: &Name) -> io::Result<Taken> {
+        let inbox = Folder::open(&self.inbox, "".as_ref())?;
+        let (folder, archived) = archived_as.split();
+        let target = Folder::open_or_make(&self.archive, folder)?;
+        let hidden = hidden(id);
+        match copy(&inbox, hidden.as_ref(), &target, archived, &part(id)) {
+            Ok(()) => Ok(Taken::Yes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Taken::Gone),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // The copy was whole, and only the original was not removed any more?
+                let copied = Signature::of(&target.open_file(archived)?.metadata()?);
+                let original = Signature::of(&inbox.open_file(hidden.as_ref())?.metadata()?);
+                if (copied.bytes, copied.modified) != (original.bytes, original.modified) {
+                    return Ok(Taken::Occupied);
+                }
+                unlinkat(&inbox, hidden, AtFlags::empty())?;
+                Ok(Taken::Yes)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the file of this claim is hidden in the inbox, on its way to another file system.
+    pub fn is_hidden(&self, id: i64) -> bool {
+        self.inbox.join(hidden(id)).symlink_metadata().is_ok()
+    }
+
+    /// Moves a submission's file from the archive back to where it was dropped. `false` if
+    /// something else has been dropped there since.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be moved; then it is still in the archive.
+    pub fn put_back(&self, claimed: &Claimed) -> io::Result<bool> {
+        self.transfer(
+            claimed.id,
+            (&self.archive, &claimed.archived_as),
+            (&self.inbox, &claimed.name),
+        )
+    }
+
+    /// Moves a submission's file from the archive into quarantine, under the same name. `false`
+    /// if something lies there already.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be moved; then it is still in the archive.
+    pub fn quarantine(&self, id: i64, archived_as: &Name) -> io::Result<bool> {
+        self.transfer(id, (&self.archive, archived_as), (&self.quarantine, archived_as))
+    }
+
+    fn transfer(&self, id: i64, from: (&Path, &Name), to: (&Path, &Name)) -> io::Result<bool> {
+        let (folder, file) = from.1.split();
+        let source = Folder::open(from.0, folder)?;
+        let (folder, new_file) = to.1.split();
+        let target = Folder::open_or_make(to.0, folder)?;
+        match rename_no_replace(&source, file, &target, new_file) {
+            Ok(()) => self.touch([source.path(), target.path()]),
+            Err(Errno::EXIST) => return Ok(false),
+            Err(Errno::XDEV) => match copy(&source, file, &target, new_file, &part(id)) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+                other => other?,
+            },
+            Err(error) => return Err(error.into()),
+        }
+        Ok(true)
+    }
+
+    /// Opens a submission's file for reading, whatever it is: never through a link, and without
+    /// waiting at a FIFO.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub fn read(&self, archived_as: &Name) -> io::Result<File> {
+        let (folder, file) = archived_as.split();
+        let folder = Folder::open(&self.archive, folder)?;
+        folder.open_file(file)
+    }
+
+    /// Whether the archive holds something under this name.
+    pub fn holds(&self, archived_as: &Name) -> bool {
+        self.archive.join(archived_as.as_path()).symlink_metadata().is_ok()
+    }
+
+    /// The inode of what the inbox holds under this name, if anything.
+    pub fn inode_in_inbox(&self, name: &Name) -> Option<u64> {
+        self.inbox.join(name.as_path()).symlink_metadata().ok().map(|found| found.ino())
+    }
+
+    /// How many files lie in quarantine.
+    pub fn quarantined_files(&self) -> u64 {
+        fn files(folder: &Path) -> u64 {
+            std::fs::read_dir(folder).into_iter().flatten().flatten().fold(0, |count, entry| {
+                count
+                    + match entry.file_type() {
+                        Ok(kind) if kind.is_dir() => files(&entry.path()),
+                        _ => 1,
+                    }
+            })
+        }
+        files(&self.quarantine)
+    }
+
+    fn touch<const N: usize>(&self, folders: [&Path; N]) {
+        let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        for folder in folders {
+            if !touched.contains(folder) {
+                touched.insert(folder.to_owned());
+            }
+        }
+    }
+
+    /// Makes all moves so far durable.
+    ///
+    /// # Errors
+    ///
+    /// If the disk refuses; then the next call tries the same moves again.
+    pub fn sync(&self) -> io::Result<()> {
+        let touched =
+            std::mem::take(&mut *self.touched.lock().unwrap_or_else(PoisonError::into_inner));
+        let synced = if touched.len() > FOLDER_SYNCS_MAX {
+            sync_file_systems(&[&self.archive, &self.inbox, &self.quarantine])
+        } else {
+            touched.iter().try_for_each(|folder| match File::open(folder) {
+                Ok(folder) => folder.sync_all(),
+                // What is gone cannot be made durable, nor need it be.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                Err(error) => Err(error),
+            })
+        };
+        if synced.is_err() {
+            self.touched.lock().unwrap_or_else(PoisonError::into_inner).extend(touched);
+        }
+        synced
+    }
+}
+
+/// Syncs the file systems that hold these folders, each once.
+///
+/// # Errors
+///
+/// If a folder cannot be opened or its file system refuses.
+pub fn sync_file_systems(folders: &[&Path]) -> io::Result<()> {
+    let mut devices = BTreeSet::new();
+    for folder in folders {
+        let folder = File::open(folder)?;
+        if devices.insert(folder.metadata()?.dev()) {
+            rustix::fs::syncfs(folder.as_fd())?;
+        }
+    }
+    Ok(())
+}
+
+/// What the original of a submission is called while it is on its way to another file system.
+fn hidden(id: i64) -> String {
+    format!("{HIDDEN_PREFIX}{id}")
+}
+
+/// What a copy is called until it is whole.
+fn part(id: i64) -> String {
+    format!("{HIDDEN_PREFIX}part-{id}")
+}

@@ -1,0 +1,132 @@
+//! Folders opened step by step, so that no link leads out of them, and moves between them.
+
+use super::{AtFlags, Errno, File, Mode, OFlags, Path, PathBuf, Signature, io, unlinkat};
+use rustix::fs::{CWD, RenameFlags, Timespec, Timestamps};
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+
+/// An open folder below a root.
+pub(super) struct Folder {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Folder {
+    /// Opens the folder at the relative path `below` under `root`. The root itself may be a link.
+    pub(super) fn open(root: &Path, below: &OsStr) -> io::Result<Folder> {
+        Folder::step_down(root, below, false)
+    }
+
+    /// The same; folders that are missing are made.
+    pub(super) fn open_or_make(root: &Path, below: &OsStr) -> io::Result<Folder> {
+        Folder::step_down(root, below, true)
+    }
+
+    fn step_down(root: &Path, below: &OsStr, make: bool) -> io::Result<Folder> {
+        let mut fd = rustix::fs::openat(CWD, root, FOLDER, Mode::empty())?;
+        for part in Path::new(below).components() {
+            let part = part.as_os_str();
+            let flags = FOLDER | OFlags::NOFOLLOW;
+            fd = match rustix::fs::openat(&fd, part, flags, Mode::empty()) {
+                Err(Errno::NOENT) if make => {
+                    match rustix::fs::mkdirat(&fd, part, Mode::from_raw_mode(0o777)) {
+                        Ok(()) | Err(Errno::EXIST) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                    rustix::fs::openat(&fd, part, flags, Mode::empty())?
+                }
+                other => other?,
+            };
+        }
+        Ok(Folder { fd, path: root.join(below) })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a file of this folder for reading: not through a link, and without waiting.
+    pub(super) fn open_file(&self, file: &OsStr) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(&self.fd, file, flags, Mode::empty())?))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.fd)?)
+    }
+}
+
+/// Renames, but never over an existing file, also where the file system cannot do that by itself.
+pub(super) fn rename_no_replace(
+    from: &Folder,
+    file: &OsStr,
+    to: &Folder,
+    as_file: &OsStr,
+) -> rustix::io::Result<()> {
+    match rustix::fs::renameat_with(from, file, to, as_file, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            // A second name fails if one is there; where there are no second names, look first.
+            match rustix::fs::linkat(from, file, to, as_file, AtFlags::empty()) {
+                Ok(()) => unlinkat(from, file, AtFlags::empty()),
+                Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
+                    match rustix::fs::statat(to, as_file, AtFlags::SYMLINK_NOFOLLOW) {
+                        Ok(_) => Err(Errno::EXIST),
+                        Err(Errno::NOENT) => rustix::fs::renameat(from, file, to, as_file),
+                        Err(error) => Err(error),
+                    }
+                }
+                other => other,
+            }
+        }
+        other => other,
+    }
+}
+
+/// Copies a file into a folder on another file system, makes the copy durable, and only then
+/// removes the original. `part` is the copy's name until it is whole.
+pub(super) fn copy(
+    from: &Folder,
+    file: &OsStr,
+    to: &Folder,
+    as_file: &OsStr,
+    part: &str,
+) -> io::Result<()> {
+    let mut source = from.open_file(file)?;
+    let before = source.metadata()?;
+    if !before.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut copied = File::from(rustix::fs::openat(to, part, flags, Mode::from_raw_mode(0o666))?);
+    let whole = (|| {
+        io::copy(&mut source, &mut copied)?;
+        if Signature::of(&source.metadata()?) != Signature::of(&before) {
+            return Err(io::Error::other("it changed while it was copied"));
+        }
+        let modified = Timespec { tv_sec: before.mtime(), tv_nsec: before.mtime_nsec() };
+        rustix::fs::futimens(
+            &copied,
+            &Timestamps { last_access: modified, last_modification: modified },
+        )?;
+        copied.sync_all()?;
+        Ok(rename_no_replace(to, part.as_ref(), to, as_file)?)
+    })();
+    if let Err(error) = whole {
+        // Half a copy is of no use, and a leftover is written over by the next try.
+        let _ = unlinkat(to, part, AtFlags::empty());
+        return Err(error);
+    }
+    to.sync()?;
+    unlinkat(from, file, AtFlags::empty())?;
+    from.sync()
+}

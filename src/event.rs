@@ -1,0 +1,406 @@
+//! Everything that can happen: its log line and its metric, once.
+//!
+//! A stage says what happened; how that is logged and counted is decided here alone. Names and
+//! contents of files appear in log lines and never in labels.
+
+use crate::board::{Kind, Verdict};
+use crate::submission::{Name, Status, Tally};
+use metrics::{
+    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
+use std::path::Path;
+use std::time::Duration;
+use tracing::{debug, error, info, warn};
+
+/// Upper bounds of the buckets for durations, in seconds: 10 µs to 100 s.
+pub const SECONDS_BUCKETS: [f64; 22] = [
+    0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.02,
+    0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0,
+];
+
+/// Upper bounds of the buckets for the number of cases in a batch.
+pub const CASES_BUCKETS: [f64; 10] =
+    [1.0, 4.0, 16.0, 64.0, 256.0, 1_024.0, 4_096.0, 16_384.0, 65_536.0, 262_144.0];
+
+/// The histograms that count cases; all others measure seconds.
+pub const CASES_HISTOGRAM: &str = "gridmark_batch_cases";
+
+/// How a file was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// By a watch event.
+    Event,
+    /// By a scan of the inbox.
+    Scan,
+}
+
+impl Via {
+    const fn word(self) -> &'static str {
+        match self {
+            Via::Event => "event",
+            Via::Scan => "scan",
+        }
+    }
+}
+
+/// Why the inbox is scanned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanReason {
+    /// The service starts.
+    Start,
+    /// The period is over.
+    Timer,
+    /// Events were lost.
+    Overflow,
+    /// A folder appeared or moved.
+    Folder,
+    /// The watcher failed.
+    WatchError,
+}
+
+impl ScanReason {
+    const ALL: [ScanReason; 5] = [
+        ScanReason::Start,
+        ScanReason::Timer,
+        ScanReason::Overflow,
+        ScanReason::Folder,
+        ScanReason::WatchError,
+    ];
+
+    const fn word(self) -> &'static str {
+        match self {
+            ScanReason::Start => "start",
+            ScanReason::Timer => "timer",
+            ScanReason::Overflow => "overflow",
+            ScanReason::Folder => "folder",
+            ScanReason::WatchError => "watch-error",
+        }
+    }
+}
+
+/// How the inbox is observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchMode {
+    /// By events and scans.
+    Events,
+    /// By scans alone.
+    Scan,
+}
+
+impl WatchMode {
+    const ALL: [WatchMode; 2] = [WatchMode::Events, WatchMode::Scan];
+
+    const fn word(self) -> &'static str {
+        match self {
+            WatchMode::Events => "events",
+            WatchMode::Scan => "scan",
+        }
+    }
+}
+
+/// The service works from now on.
+pub fn started(version: &str, kernel: &'static str, root: &Path) {
+    gauge!("gridmark_build_info", "version" => version.to_owned(), "kernel" => kernel).set(1.0);
+    info!(version, kernel, root = %root.display(), "gridmark grades what is dropped into the inbox");
+}
+
+/// The HTTP listener is open.
+pub fn listening(address: std::net::SocketAddr) {
+    info!(%address, "metrics and health are served");
+}
+
+/// A signal asks the service to end.
+pub fn stopping(signal: &str) {
+    info!(signal, "stopping: what was taken is finished first; a second signal ends it now");
+}
+
+/// The service has ended in order.
+pub fn stopped() {
+    info!("stopped: all that was taken is graded and committed");
+}
+
+/// An earlier run left this behind, and it is put right.
+pub fn recovered(claims: usize, released: usize) {
+    if claims + released > 0 {
+        counter!("gridmark_recovered_claims_total").increment(claims as u64);
+        info!(
+            claims,
+            released, "an earlier run ended early: its claims are graded again, or released"
+        );
+    }
+}
+
+/// A report held rows that were never committed; they are cut off and written again.
+pub fn report_cut(report: &Name, bytes: u64) {
+    counter!("gridmark_report_cuts_total").increment(1);
+    warn!(%report, bytes, "cut rows off a report that an earlier run did not commit");
+}
+
+/// Something else than what the ledger says stood where a report belongs.
+pub fn report_set_aside(report: &Name, aside: &Path, why: &str) {
+    counter!("gridmark_reports_set_aside_total").increment(1);
+    error!(%report, aside = %aside.display(), why, "a report was changed by someone else; their copy is kept aside");
+}
+
+/// How the inbox is observed from now on.
+pub fn watch_mode(mode: WatchMode, why: &str) {
+    for each in WatchMode::ALL {
+        gauge!("gridmark_watch_mode", "mode" => each.word()).set(if each == mode {
+            1.0
+        } else {
+            0.0
+        });
+    }
+    match mode {
+        WatchMode::Events => info!(mode = mode.word(), "the inbox is watched"),
+        WatchMode::Scan => {
+            warn!(mode = mode.word(), why, "the inbox is scanned on a timer, not watched");
+        }
+    }
+}
+
+/// The watcher reports trouble; a scan makes up for what it may have missed.
+pub fn watch_failed(error: &str) {
+    counter!("gridmark_watch_errors_total").increment(1);
+    warn!(error, "the watcher reports an error; the inbox is scanned");
+}
+
+/// Watch events were lost; a scan makes up for it.
+pub fn watch_overflowed(queue: &'static str) {
+    counter!("gridmark_watch_overflows_total").increment(1);
+    warn!(queue, "watch events were lost; the watches are set anew and the inbox is scanned");
+}
+
+/// A scan begins.
+pub fn scan_started(reason: ScanReason) {
+    counter!("gridmark_scans_total", "reason" => reason.word()).increment(1);
+    debug!(reason = reason.word(), "scanning the inbox");
+}
+
+/// A whole scan is done.
+pub fn scan_finished(took: Duration, ignored: u64) {
+    histogram!("gridmark_scan_seconds").record(took);
+    gauge!("gridmark_ignored_files").set(ignored as f64);
+    debug!(?took, ignored, "scanned the inbox");
+}
+
+/// The inbox, or a folder in it, could not be read.
+pub fn scan_failed(folder: &Path, error: &std::io::Error) {
+    counter!("gridmark_scan_errors_total").increment(1);
+    warn!(folder = %folder.display(), %error, "cannot read a folder of the inbox; it is tried again");
+}
+
+/// Something in the inbox is left alone; said once for each.
+pub fn ignored(name: &Name, why: &str) {
+    info!(%name, why, "left alone in the inbox");
+}
+
+/// Files were found that are ready to be taken.
+pub fn found(via: Via, files: usize) {
+    counter!("gridmark_found_total", "via" => via.word()).increment(files as u64);
+}
+
+/// Files were taken.
+pub fn claimed(files: usize) {
+    counter!("gridmark_claimed_total").increment(files as u64);
+    debug!(files, "taken into the archive");
+}
+
+/// A file could not be taken; it stays in the inbox and is tried again.
+pub fn claim_failed(name: &Name, error: &dyn std::fmt::Display) {
+    counter!("gridmark_claim_errors_total").increment(1);
+    error!(%name, %error, "cannot take a file; it stays in the inbox and is tried again");
+}
+
+/// A file changed while it was read, so it was given back to settle.
+pub fn put_back(name: &Name, why: &str) {
+    counter!("gridmark_put_back_total").increment(1);
+    warn!(%name, why, "put back into the inbox to settle");
+}
+
+/// A file could not be given back to the inbox.
+pub fn put_back_failed(name: &Name, error: &dyn std::fmt::Display) {
+    counter!("gridmark_put_back_errors_total").increment(1);
+    error!(%name, %error, "cannot put a file back into the inbox; it is tried again");
+}
+
+/// A batch of small files, or a chunk of a large one, was graded.
+pub fn batch_graded(kind: Option<Kind>, cases: u64, took: Duration) {
+    histogram!(CASES_HISTOGRAM).record(cases as f64);
+    if let Some(kind) = kind {
+        histogram!("gridmark_grade_seconds", "kind" => kind.word()).record(took);
+    }
+}
+
+/// Bytes of submissions were read.
+pub fn bytes_read(bytes: u64) {
+    counter!("gridmark_read_bytes_total").increment(bytes);
+}
+
+/// Grading a submission failed for a reason that is ours.
+pub fn grade_failed(name: &Name, tries: u32, tries_max: u32, reason: &str) {
+    counter!("gridmark_grade_errors_total").increment(1);
+    error!(%name, tries, tries_max, reason, "grading failed; this is gridmark's failure, not the contestant's");
+}
+
+/// A submission that cannot be graded was set aside.
+pub fn quarantined(name: &Name, reason: &str) {
+    error!(%name, reason, "moved into quarantine");
+}
+
+/// How many files lie in quarantine.
+pub fn quarantine_holds(files: u64) {
+    gauge!("gridmark_quarantined_files").set(files as f64);
+}
+
+/// Marks of one kind are durable.
+pub fn cases_committed(kind: Option<Kind>, tally: &Tally) {
+    // Files of no known kind have no kind to be counted under.
+    let kind = kind.map_or("unknown", Kind::word);
+    for verdict in Verdict::ALL {
+        let cases = tally.of(verdict);
+        if cases > 0 {
+            counter!("gridmark_cases_total", "kind" => kind, "verdict" => verdict.word())
+                .increment(cases);
+        }
+    }
+}
+
+/// A submission's marks are durable and its row is written.
+pub fn submission_committed(name: &Name, attempt: u32, status: Status, latency: Duration) {
+    counter!("gridmark_submissions_total", "status" => status.word()).increment(1);
+    histogram!("gridmark_latency_seconds").record(latency);
+    debug!(%name, attempt, status = status.word(), ?latency, "graded");
+}
+
+/// A group of results became durable.
+pub fn committed(report_bytes: u64, took: Duration) {
+    counter!("gridmark_report_bytes_total").increment(report_bytes);
+    histogram!("gridmark_commit_seconds").record(took);
+}
+
+/// A group of results could not be made durable; it is tried again and nothing is lost.
+pub fn commit_failed(error: &dyn std::fmt::Display) {
+    counter!("gridmark_commit_errors_total").increment(1);
+    error!(%error, "cannot make marks durable; trying again, nothing is lost");
+}
+
+/// What waits, what is being graded, and for how long the oldest has waited.
+pub fn flow(queue_files: usize, queue_bytes: u64, in_flight_files: usize, oldest: Duration) {
+    gauge!("gridmark_queue_files").set(queue_files as f64);
+    gauge!("gridmark_queue_bytes").set(queue_bytes as f64);
+    gauge!("gridmark_in_flight_files").set(in_flight_files as f64);
+    gauge!("gridmark_oldest_waiting_seconds").set(oldest.as_secs_f64());
+}
+
+/// How much room is left where reports, archive and ledger lie.
+pub fn disk_free(bytes: u64) {
+    gauge!("gridmark_disk_free_bytes").set(bytes as f64);
+}
+
+/// The service became ready, or stopped being ready for these reasons.
+pub fn readiness(reasons: &[String]) {
+    if reasons.is_empty() {
+        info!("ready");
+    } else {
+        warn!(reasons = reasons.join("; "), "not ready");
+    }
+}
+
+/// A thread of the service ended by a panic; that is a bug of gridmark's.
+pub fn thread_panicked(thread: &str) {
+    counter!("gridmark_panics_total").increment(1);
+    error!(thread, "a thread of gridmark panicked");
+}
+
+const COUNTERS: [(&str, Unit, &str); 17] = [
+    ("gridmark_read_bytes_total", Unit::Bytes, "Bytes of submissions that were read."),
+    ("gridmark_report_bytes_total", Unit::Bytes, "Bytes of reports that were made durable."),
+    ("gridmark_claimed_total", Unit::Count, "Files taken from the inbox."),
+    ("gridmark_watch_overflows_total", Unit::Count, "Times that watch events were lost."),
+    ("gridmark_watch_errors_total", Unit::Count, "Errors of the watcher."),
+    ("gridmark_scan_errors_total", Unit::Count, "Folders of the inbox that could not be read."),
+    ("gridmark_claim_errors_total", Unit::Count, "Files that could not be taken, by tries."),
+    ("gridmark_put_back_total", Unit::Count, "Files put back because they changed while read."),
+    ("gridmark_put_back_errors_total", Unit::Count, "Files that could not be put back, by tries."),
+    ("gridmark_grade_errors_total", Unit::Count, "Failed tries to grade a submission."),
+    ("gridmark_commit_errors_total", Unit::Count, "Failed tries to make marks durable."),
+    ("gridmark_recovered_claims_total", Unit::Count, "Submissions taken up from an earlier run."),
+    ("gridmark_report_cuts_total", Unit::Count, "Reports cut back to their committed length."),
+    ("gridmark_reports_set_aside_total", Unit::Count, "Reports that someone else had changed."),
+    ("gridmark_panics_total", Unit::Count, "Threads that panicked."),
+    ("gridmark_submissions_total", Unit::Count, "Submissions by how they ended."),
+    ("gridmark_cases_total", Unit::Count, "Cases by kind and verdict."),
+];
+
+const GAUGES: [(&str, Unit, &str); 8] = [
+    ("gridmark_queue_files", Unit::Count, "Files that were taken and wait to be graded."),
+    ("gridmark_queue_bytes", Unit::Bytes, "Bytes of work that wait to be graded."),
+    ("gridmark_in_flight_files", Unit::Count, "Files being graded or waiting for their commit."),
+    (
+        "gridmark_oldest_waiting_seconds",
+        Unit::Seconds,
+        "Age of the oldest file that is ready and not yet graded.",
+    ),
+    ("gridmark_ignored_files", Unit::Count, "Things in the inbox that are left alone."),
+    ("gridmark_quarantined_files", Unit::Count, "Files in quarantine."),
+    ("gridmark_disk_free_bytes", Unit::Bytes, "Free bytes where reports, archive and ledger lie."),
+    ("gridmark_watch_mode", Unit::Count, "1 for the way in which the inbox is observed."),
+];
+
+const HISTOGRAMS: [(&str, Unit, &str); 5] = [
+    (CASES_HISTOGRAM, Unit::Count, "Cases in a batch or chunk."),
+    ("gridmark_grade_seconds", Unit::Seconds, "Time to grade a batch or chunk."),
+    ("gridmark_latency_seconds", Unit::Seconds, "Time from ready to durable, a submission."),
+    ("gridmark_commit_seconds", Unit::Seconds, "Time of a group commit."),
+    ("gridmark_scan_seconds", Unit::Seconds, "Time of a whole scan of the inbox."),
+];
+
+/// Describes every series and makes it present at zero.
+pub fn register() {
+    for (name, unit, help) in COUNTERS {
+        describe_counter!(name, unit, help);
+    }
+    for (name, unit, help) in GAUGES {
+        describe_gauge!(name, unit, help);
+    }
+    for (name, unit, help) in HISTOGRAMS {
+        describe_histogram!(name, unit, help);
+    }
+    describe_counter!("gridmark_found_total", "Files found, by what found them.");
+    describe_counter!("gridmark_scans_total", "Scans of the inbox, by reason.");
+    describe_gauge!("gridmark_build_info", "1, with the version and the kernel tier in use.");
+    let labelled = ["gridmark_submissions_total", "gridmark_cases_total"];
+    for (name, ..) in COUNTERS.into_iter().filter(|(name, ..)| !labelled.contains(name)) {
+        counter!(name).absolute(0);
+    }
+    for (name, ..) in GAUGES.into_iter().filter(|(name, ..)| *name != "gridmark_watch_mode") {
+        gauge!(name).set(0.0);
+    }
+    for status in Status::ALL {
+        counter!("gridmark_submissions_total", "status" => status.word()).absolute(0);
+    }
+    for kind in Kind::ALL.map(Kind::word).into_iter().chain(["unknown"]) {
+        for verdict in Verdict::ALL {
+            counter!("gridmark_cases_total", "kind" => kind, "verdict" => verdict.word())
+                .absolute(0);
+        }
+    }
+    for via in [Via::Event, Via::Scan] {
+        counter!("gridmark_found_total", "via" => via.word()).absolute(0);
+    }
+    for reason in ScanReason::ALL {
+        counter!("gridmark_scans_total", "reason" => reason.word()).absolute(0);
+    }
+    for mode in WatchMode::ALL {
+        gauge!("gridmark_watch_mode", "mode" => mode.word()).set(0.0);
+    }
+    // A histogram is there as soon as a handle to it is.
+    for (name, ..) in HISTOGRAMS.into_iter().filter(|(name, ..)| *name != "gridmark_grade_seconds")
+    {
+        let _ = histogram!(name);
+    }
+    for kind in Kind::ALL {
+        let _ = histogram!("gridmark_grade_seconds", "kind" => kind.word());
+    }
+}

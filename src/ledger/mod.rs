@@ -1,0 +1,424 @@
+//! The ledger: what has been claimed and marked. One SQLite file that anyone can query.
+//!
+//! Every change is one transaction and durable when the call returns (WAL, synchronous FULL). The
+//! ledger never touches submissions or reports; it says what is true of them.
+
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use crate::board::{Kind, Verdict};
+use crate::submission::{Claimed, Name, Place, Progress, Status, Tally};
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// What can go wrong with the ledger.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// SQLite says no.
+    #[error("the ledger {path}: {source}")]
+    Sqlite {
+        /// The ledger's file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
+    /// A newer gridmark wrote this ledger.
+    #[error(
+        "the ledger {path} has format {found}, and this gridmark knows formats up to {known}; \
+         use the newer gridmark that wrote it"
+    )]
+    Newer {
+        /// The ledger's file.
+        path: PathBuf,
+        /// The format of the file.
+        found: i64,
+        /// The newest format that this program knows.
+        known: i64,
+    },
+}
+
+/// A file that is about to be taken.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Its name.
+    pub name: Name,
+    /// Its inode, by which a restart tells whether it was moved.
+    pub inode: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// When it was ready.
+    pub ready: Instant,
+}
+
+/// A claim that an earlier run left without marks.
+#[derive(Debug)]
+pub struct OpenClaim {
+    /// The submission.
+    pub claimed: Claimed,
+    /// The inode that the file had in the inbox.
+    pub inode: u64,
+}
+
+/// What one group commit makes true, all of it or nothing.
+#[derive(Debug, Default)]
+pub struct Commit {
+    /// Large submissions that have come further.
+    pub progressed: Vec<(i64, Option<Kind>, Progress)>,
+    /// Submissions that are done.
+    pub finished: Vec<Finished>,
+    /// Reports and the length in bytes that they now have.
+    pub report_lengths: Vec<(Name, u64)>,
+}
+
+/// A submission that is done.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its number in the ledger.
+    pub id: i64,
+    /// How it ended.
+    pub status: Status,
+    /// When, in milliseconds since 1970 UTC.
+    pub graded_at_ms: i64,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The hash of its bytes, if they could be read.
+    pub blake3: Option<[u8; 32]>,
+    /// Its kind, if that could be told.
+    pub kind: Option<Kind>,
+    /// The marks of its cases.
+    pub tally: Tally,
+    /// Why it failed, if it did.
+    pub reason: Option<String>,
+}
+
+/// The ledger, shared by the stages.
+pub struct Ledger {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+}
+
+/// Names are text where they are UTF-8, so that queries read well, and blobs where they are not.
+impl ToSql for Name {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match std::str::from_utf8(self.as_bytes()) {
+            Ok(text) => ValueRef::Text(text.as_bytes()),
+            Err(_) => ValueRef::Blob(self.as_bytes()),
+        }))
+    }
+}
+
+impl FromSql for Name {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_bytes().map(Name::from_bytes)
+    }
+}
+
+impl Ledger {
+    /// Opens the ledger at `path`, or makes a new one.
+    ///
+    /// # Errors
+    ///
+    /// If SQLite cannot open it, or a newer gridmark wrote it.
+    pub fn open(path: &Path) -> Result<Ledger, Error> {
+        let sqlite = |source| Error::Sqlite { path: path.to_owned(), source };
+        let mut connection = Connection::open(path).map_err(sqlite)?;
+        schema::prepare(&mut connection, path)?;
+        Ok(Ledger { path: path.to_owned(), connection: Mutex::new(connection) })
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        // A panic while a transaction is open rolls it back, so the connection stays sound.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sqlite(&self, source: rusqlite::Error) -> Error {
+        Error::Sqlite { path: self.path.clone(), source }
+    }
+
+    fn transaction<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, Error> {
+        let mut connection = self.connection();
+        let done = (|| {
+            let transaction =
+                connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        })();
+        done.map_err(|error| self.sqlite(error))
+    }
+
+    /// Records, in one transaction, that these files are about to be taken now, and under which
+    /// names they are going to lie in the archive. `place` tells what a name there is good for.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then nothing is recorded.
+    pub fn claim(
+        &self,
+        candidates: &[Candidate],
+        received_at_ms: i64,
+        place: impl Fn(&Name) -> Place,
+    ) -> Result<Vec<Claimed>, Error> {
+        let mut promised = HashSet::new();
+        self.transaction(|transaction| {
+            let mut attempts = transaction
+                .prepare_cached("SELECT coalesce(max(attempt), 0) FROM submissions WHERE name = ?")?;
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO submissions (name, attempt, archived_as, inode, received_at, bytes, state)
+                 VALUES (?, ?, ?, ?, ?, ?, 'claimed')",
+            )?;
+            candidates
+                .iter()
+                .map(|file| {
+                    let earlier: u32 = attempts.query_row([&file.name], |row| row.get(0))?;
+                    let attempt = earlier.saturating_add(1);
+                    let archived_as = free_archive_name(&file.name, attempt, |name| {
+                        if promised.contains(name) { Place::Taken } else { place(name) }
+                    });
+                    promised.insert(archived_as.clone());
+                    insert.execute(params![
+                        file.name,
+                        attempt,
+                        archived_as,
+                        file.inode as i64,
+                        received_at_ms,
+                        file.bytes as i64
+                    ])?;
+                    Ok(Claimed {
+                        id: transaction.last_insert_rowid(),
+                        name: file.name.clone(),
+                        attempt,
+                        archived_as,
+                        received_at_ms,
+                        bytes: file.bytes,
+                        ready: file.ready,
+                        tries: 0,
+                        progress: None,
+                    })
+                })
+                .collect::<rusqlite::Result<_>>()
+        })
+    }
+
+    /// Takes back claims of files that could not be taken after all.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then all of them stand.
+    pub fn release(&self, ids: &[i64]) -> Result<(), Error> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.transaction(|transaction| {
+            let mut delete = transaction
+                .prepare_cached("DELETE FROM submissions WHERE id = ? AND state = 'claimed'")?;
+            ids.iter().try_for_each(|id| delete.execute([id]).map(drop))
+        })
+    }
+
+    /// Records a group of results and the lengths that the reports have with them.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then nothing is recorded.
+    pub fn commit(&self, commit: &Commit) -> Result<(), Error> {
+        self.transaction(|transaction| {
+            let mut progress = transaction.prepare_cached(
+                "UPDATE submissions SET kind = ?2, checkpoint = ?3, correct = ?4, wrong = ?5,
+                 unreadable = ?6, counted = ?7, filled = ?8 WHERE id = ?1",
+            )?;
+            for (id, kind, Progress { checkpoint, tally }) in &commit.progressed {
+                let [correct, wrong, unreadable, counted] = counts(tally);
+                let kind = kind.map(Kind::word);
+                progress.execute(params![
+                    id,
+                    kind,
+                    checkpoint,
+                    correct,
+                    wrong,
+                    unreadable,
+                    counted,
+                    tally.filled as i64
+                ])?;
+            }
+            let mut finish = transaction.prepare_cached(
+                "UPDATE submissions SET state = ?2, graded_at = ?3, bytes = ?4, blake3 = ?5,
+                 kind = ?6, correct = ?7, wrong = ?8, unreadable = ?9, counted = ?10, filled = ?11,
+                 reason = ?12, checkpoint = NULL WHERE id = ?1",
+            )?;
+            for done in &commit.finished {
+                let [correct, wrong, unreadable, counted] = counts(&done.tally);
+                finish.execute(params![
+                    done.id,
+                    done.status.word(),
+                    done.graded_at_ms,
+                    done.bytes as i64,
+                    done.blake3,
+                    done.kind.map(Kind::word),
+                    correct,
+                    wrong,
+                    unreadable,
+                    counted,
+                    done.tally.filled as i64,
+                    done.reason
+                ])?;
+            }
+            let mut lengths = transaction.prepare_cached(
+                "INSERT INTO reports (path, length) VALUES (?1, ?2)
+                 ON CONFLICT (path) DO UPDATE SET length = excluded.length",
+            )?;
+            commit.report_lengths.iter().try_for_each(|(path, length)| {
+                lengths.execute(params![path, *length as i64]).map(drop)
+            })
+        })
+    }
+
+    /// The claims that have no marks yet, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn open_claims(&self) -> Result<Vec<OpenClaim>, Error> {
+        let read = |row: &Row<'_>| {
+            let checkpoint: Option<String> = row.get("checkpoint")?;
+            let progress = match checkpoint {
+                Some(checkpoint) => Some(Progress { checkpoint, tally: tally(row)? }),
+                None => None,
+            };
+            Ok(OpenClaim {
+                inode: row.get::<_, i64>("inode")? as u64,
+                claimed: Claimed {
+                    id: row.get("id")?,
+                    name: row.get("name")?,
+                    attempt: row.get("attempt")?,
+                    archived_as: row.get("archived_as")?,
+                    received_at_ms: row.get("received_at")?,
+                    bytes: row.get::<_, i64>("bytes")? as u64,
+                    ready: Instant::now(),
+                    tries: 0,
+                    progress,
+                },
+            })
+        };
+        let connection = self.connection();
+        (|| {
+            connection
+                .prepare("SELECT * FROM submissions WHERE state = 'claimed' ORDER BY id")?
+                .query_map([], read)?
+                .collect::<rusqlite::Result<_>>()
+        })()
+        .map_err(|error| self.sqlite(error))
+    }
+
+    /// The failed submissions, and where they lie under archive or quarantine, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn failed(&self) -> Result<Vec<(i64, Name)>, Error> {
+        let connection = self.connection();
+        (|| {
+            connection
+                .prepare(
+                    "SELECT id, archived_as FROM submissions WHERE state = 'failed' ORDER BY id",
+                )?
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<_>>()
+        })()
+        .map_err(|error| self.sqlite(error))
+    }
+
+    /// The committed length of a report in bytes, if the ledger knows that report.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn report_length(&self, report: &Name) -> Result<Option<u64>, Error> {
+        self.connection()
+            .prepare_cached("SELECT length FROM reports WHERE path = ?")
+            .and_then(|mut query| query.query_row([report], |row| row.get::<_, i64>(0)).optional())
+            .map(|length| length.map(|length| length as u64))
+            .map_err(|error| self.sqlite(error))
+    }
+
+    /// All reports with their committed lengths in bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn report_lengths(&self) -> Result<Vec<(Name, u64)>, Error> {
+        let connection = self.connection();
+        (|| {
+            connection
+                .prepare("SELECT path, length FROM reports ORDER BY path")?
+                .query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?
+                .collect::<rusqlite::Result<_>>()
+        })()
+        .map_err(|error| self.sqlite(error))
+    }
+}
+
+/// The first name for a submission in the archive that is free.
+fn free_archive_name(name: &Name, attempt: u32, place: impl Fn(&Name) -> Place) -> Name {
+    let mut name = name.clone();
+    let mut k = 0;
+    loop {
+        let wanted = archive_name(&name, attempt, k);
+        k += 1;
+        match place(&wanted) {
+            Place::Free => return wanted,
+            Place::Taken => {}
+            Place::Blocked(bytes) => {
+                let (folder, rest) = name.as_bytes().split_at(bytes.min(name.as_bytes().len()));
+                name = Name::from_bytes([folder, b"~", rest].concat());
+            }
+        }
+    }
+}
+
+/// Where a submission is to lie in the archive: under its own name; `p3~2.txt` for the second
+/// attempt; with a further number `k` where that is taken.
+fn archive_name(name: &Name, attempt: u32, k: u32) -> Name {
+    const FILE_NAME_BYTES_MAX: usize = 255;
+    let suffix = match (attempt, k) {
+        (1, 0) => return name.clone(),
+        (_, 0) => format!("~{attempt}"),
+        _ => format!("~{attempt}~{k}"),
+    };
+    let bytes = name.as_bytes();
+    let file = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    let dot = bytes.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > file);
+    let (stem, extension) = bytes.split_at(dot.unwrap_or(bytes.len()));
+    let over = (bytes.len() - file + suffix.len()).saturating_sub(FILE_NAME_BYTES_MAX);
+    // Where the file's name leaves no room for the number, the number wins over the name's end.
+    let (stem, extension) = match stem.len().checked_sub(over).filter(|&kept| kept > file) {
+        Some(kept) => (&stem[..kept], extension),
+        None => (&bytes[..bytes.len() - over], &b""[..]),
+    };
+    Name::from_bytes([stem, suffix.as_bytes(), extension].concat())
+}
+
+fn counts(tally: &Tally) -> [i64; Verdict::ALL.len()] {
+    Verdict::ALL.map(|verdict| tally.of(verdict) as i64)
+}
+
+fn tally(row: &Row<'_>) -> rusqlite::Result<Tally> {
+    let count = |column| {
+        row.get::<_, Value>(column).map(|value| match value {
+            Value::Integer(count) => count as u64,
+            _ => 0,
+        })
+    };
+    Ok(Tally::from_counts(
+        [count("correct")?, count("wrong")?, count("unreadable")?, count("counted")?],
+        count("filled")?,
+    ))
+}

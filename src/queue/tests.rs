@@ -1,0 +1,76 @@
+use super::*;
+use crate::submission::Name;
+
+const LIMITS: Limits = Limits { files_max: 4, bytes_max: 100, chunk_bytes_max: 10 };
+
+fn file(id: i64, bytes: u64) -> Claimed {
+    Claimed {
+        id,
+        name: Name::from_bytes(format!("p{id}")),
+        attempt: 1,
+        archived_as: Name::from_bytes(format!("p{id}")),
+        received_at_ms: 0,
+        bytes,
+        ready: Instant::now(),
+        tries: 0,
+        progress: None,
+    }
+}
+
+fn ids(batch: Option<Vec<Claimed>>) -> Option<Vec<i64>> {
+    batch.map(|batch| batch.iter().map(|claimed| claimed.id).collect())
+}
+
+#[test]
+fn it_admits_what_fits_and_large_files_into_one_half() {
+    let queue = Queue::new(LIMITS);
+    assert_eq!(queue.admit([1, 1, 1, 1, 1]), [true, true, true, true, false]);
+    assert_eq!(queue.admit([1_000, 1_000, 1_000, 1]), [true, true, false, true]);
+}
+
+#[test]
+fn an_empty_queue_takes_any_one_file() {
+    let queue = Queue::new(Limits { files_max: 4, bytes_max: 5, chunk_bytes_max: 10 });
+    assert_eq!(queue.admit([7, 1]), [true, false]);
+}
+
+#[test]
+fn batches_keep_order_and_bounds_and_large_files_have_their_own_lane() {
+    let queue = Queue::new(LIMITS);
+    for claimed in [file(1, 4), file(2, 11), file(3, 4), file(4, 4)] {
+        queue.push(claimed);
+    }
+    assert_eq!(queue.flow().queue_bytes, 4 + 10 + 4 + 4);
+    assert_eq!(ids(queue.next_batch(10, 9)), Some(vec![1, 3]));
+    assert_eq!(ids(queue.next_batch(1, 9)), Some(vec![4]));
+    assert_eq!(queue.next_large().map(|claimed| claimed.id), Some(2));
+    let flow = queue.flow();
+    assert_eq!((flow.queue_files, flow.queue_bytes, flow.in_flight_files), (0, 0, 4));
+    queue.done([1, 2, 3, 4]);
+    assert_eq!(queue.flow().in_flight_files, 0);
+}
+
+#[test]
+fn a_closed_queue_ends_only_when_nothing_can_come_back() {
+    let queue = Queue::new(LIMITS);
+    queue.push(file(1, 4));
+    queue.close();
+    let batch = queue.next_batch(9, 9).expect("a batch");
+    queue.push_large(batch[0].clone());
+    let claimed = queue.next_large().expect("the same file");
+    queue.push_later(claimed, Instant::now());
+    assert_eq!(ids(queue.next_batch(9, 9)), Some(vec![1]));
+    queue.graded(1);
+    assert!(queue.next_batch(9, 9).is_none());
+    assert!(queue.next_large().is_none());
+}
+
+#[test]
+fn a_budget_lets_a_single_large_sum_pass() {
+    let budget = Budget::new(10);
+    budget.take(25);
+    budget.give(25);
+    budget.take(4);
+    budget.take(6);
+    budget.give(10);
+}

@@ -1,0 +1,230 @@
+//! Rows of the reports: RFC 4180, UTF-8, LF.
+//!
+//! The row types are the reports' own; the core knows nothing of columns.
+
+use crate::board::{Kind, Mark, Verdict};
+use crate::submission::{Claimed, Name, Status, Tally};
+use jiff::Timestamp;
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// The header of a report with a row per case.
+pub const CASE_HEADER: &str =
+    "submission,attempt,case,kind,verdict,answer,filled,blank,fault,at,faults,detail\n";
+
+/// The header of `submissions.csv`, with a row per submission.
+pub const SUBMISSION_HEADER: &str = "submission,attempt,received_at,graded_at,bytes,blake3,kind,\
+                                     cases,correct,wrong,unreadable,counted,filled,status,archived_as\n";
+
+/// Where a submission's case rows go, below the folder of reports: `folders/<folder>.csv`, or
+/// `loose.csv` for a file that lies in no folder.
+///
+/// A folder whose name leaves no room for `.csv` in a file name is cut and told apart by a hash.
+pub fn report_of(name: &Name) -> Name {
+    const FILE_NAME_BYTES_MAX: usize = 255;
+    let Some(folder) = name.folder() else {
+        return Name::from_bytes(*b"loose.csv");
+    };
+    let mut path = b"folders/".to_vec();
+    if folder.len() + ".csv".len() <= FILE_NAME_BYTES_MAX {
+        path.extend_from_slice(folder);
+    } else {
+        let hash = blake3::hash(folder).to_hex();
+        path.extend_from_slice(&folder[..200]);
+        path.push(b'~');
+        path.extend_from_slice(&hash.as_bytes()[..32]);
+    }
+    path.extend_from_slice(b".csv");
+    Name::from_bytes(path)
+}
+
+/// Text that a spreadsheet takes for a formula gets an apostrophe in front. So does text that
+/// already has one there, so that what differs stays different.
+fn neutralised(text: &str) -> Cow<'_, str> {
+    let bare = text.trim_start_matches('\'');
+    if bare.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{text}").into()
+    } else {
+        text.into()
+    }
+}
+
+/// The row of one case, as `csv` writes it.
+#[derive(Serialize)]
+struct CaseRow<'a> {
+    case: u64,
+    kind: &'a str,
+    verdict: &'a str,
+    answer: Cow<'a, str>,
+    filled: Option<u16>,
+    blank: Option<u16>,
+    fault: &'a str,
+    at: String,
+    faults: usize,
+    detail: String,
+}
+
+/// Writes the case rows of one submission.
+pub struct CaseRows {
+    /// The two leading columns with their commas, the same in every row.
+    prefix: Vec<u8>,
+}
+
+impl CaseRows {
+    /// Rows for this attempt of this submission; `neutralise` keeps spreadsheets from taking
+    /// names for formulas.
+    pub fn new(name: &Name, attempt: u32, neutralise: bool) -> CaseRows {
+        let shown = name.to_string();
+        let shown = if neutralise { neutralised(&shown) } else { Cow::from(&shown) };
+        let mut prefix = record(&(shown, attempt));
+        prefix.pop();
+        prefix.push(b',');
+        CaseRows { prefix }
+    }
+
+    /// At most how many bytes a row can have.
+    pub fn row_bytes_max(&self) -> usize {
+        // Ten faults of at most 100 bytes each, a quoted byte counting twice, and the columns.
+        self.prefix.len() + 2_200
+    }
+
+    /// Appends the row of the case with this number, from 1, to `rows`.
+    pub fn append(&self, case: u64, kind: Option<Kind>, mark: &Mark, rows: &mut Vec<u8>) {
+        rows.extend_from_slice(&self.prefix);
+        let word = kind.map_or("", Kind::word);
+        match (mark, kind) {
+            (Mark::Correct, Some(kind)) => {
+                push_number(rows, case);
+                for text in [",", word, ",correct,", &mark.answer(kind), ",,,,,0,\n"] {
+                    rows.extend_from_slice(text.as_bytes());
+                }
+            }
+            (Mark::Counted(counted), _) if counted.conflicts == 0 => {
+                push_number(rows, case);
+                for text in [",", word, ",counted,"] {
+                    rows.extend_from_slice(text.as_bytes());
+                }
+                for number in [counted.filled, counted.filled, counted.blank] {
+                    push_number(rows, number);
+                    rows.push(b',');
+                }
+                rows.extend_from_slice(b",,0,\n");
+            }
+            _ => rows.extend_from_slice(&record(&CaseRow::of(case, kind, mark))),
+        }
+    }
+}
+
+impl<'a> CaseRow<'a> {
+    fn of(case: u64, kind: Option<Kind>, mark: &'a Mark) -> CaseRow<'a> {
+        let (filled, blank) = match mark {
+            Mark::Counted(counted) => (Some(counted.filled), Some(counted.blank)),
+            _ => (None, None),
+        };
+        let (fault, at, faults) = match mark {
+            Mark::Wrong(faults) => {
+                let first = faults.first();
+                let at = first.map(|fault| fault.at().to_string());
+                (first.map_or("", |fault| fault.code()), at.unwrap_or_default(), faults.len())
+            }
+            Mark::Unreadable(why) => (why.code.code(), String::new(), 0),
+            Mark::Correct | Mark::Counted(_) => ("", String::new(), 0),
+        };
+        let answer = match (mark, kind) {
+            (Mark::Unreadable(_), _) | (_, None) => "".into(),
+            (_, Some(kind)) => mark.answer(kind),
+        };
+        CaseRow {
+            case,
+            kind: kind.map_or("", Kind::word),
+            verdict: mark.verdict().word(),
+            answer,
+            filled,
+            blank,
+            fault,
+            at,
+            faults,
+            detail: mark.detail(),
+        }
+    }
+}
+
+fn push_number(rows: &mut Vec<u8>, number: impl itoa::Integer) {
+    rows.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// What the row of a submission tells besides what is known since it was taken.
+pub struct Outcome<'a> {
+    /// How it ended.
+    pub status: Status,
+    /// When, in milliseconds since 1970 UTC.
+    pub graded_at_ms: i64,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The hash of its bytes, if they could be read.
+    pub blake3: Option<&'a [u8; 32]>,
+    /// Its kind, if that could be told.
+    pub kind: Option<Kind>,
+    /// The marks of its cases.
+    pub tally: Tally,
+}
+
+/// The row of one submission, as `csv` writes it.
+#[derive(Serialize)]
+struct SubmissionRow<'a> {
+    submission: &'a str,
+    attempt: u32,
+    received_at: String,
+    graded_at: String,
+    bytes: u64,
+    blake3: &'a str,
+    kind: &'a str,
+    cases: u64,
+    correct: u64,
+    wrong: u64,
+    unreadable: u64,
+    counted: u64,
+    filled: u64,
+    status: &'a str,
+    archived_as: &'a str,
+}
+
+/// The row of a submission in `submissions.csv`.
+pub fn submission_row(claimed: &Claimed, outcome: &Outcome<'_>, neutralise: bool) -> Vec<u8> {
+    let shown = |name: &Name| {
+        let text = name.to_string();
+        if neutralise { neutralised(&text).into_owned() } else { text }
+    };
+    let blake3 = outcome.blake3.map(|hash| blake3::Hash::from_bytes(*hash).to_hex());
+    record(&SubmissionRow {
+        submission: &shown(&claimed.name),
+        attempt: claimed.attempt,
+        received_at: rfc_3339(claimed.received_at_ms),
+        graded_at: rfc_3339(outcome.graded_at_ms),
+        bytes: outcome.bytes,
+        blake3: blake3.as_ref().map_or("", |hex| hex.as_str()),
+        kind: outcome.kind.map_or("", Kind::word),
+        cases: outcome.tally.cases(),
+        correct: outcome.tally.of(Verdict::Correct),
+        wrong: outcome.tally.of(Verdict::Wrong),
+        unreadable: outcome.tally.of(Verdict::Unreadable),
+        counted: outcome.tally.of(Verdict::Counted),
+        filled: outcome.tally.filled,
+        status: outcome.status.word(),
+        archived_as: &shown(&claimed.archived_as),
+    })
+}
+
+/// RFC 3339, UTC, milliseconds; a clock beyond the range of dates shows as 1970.
+fn rfc_3339(ms: i64) -> String {
+    format!("{:.3}", Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH))
+}
+
+/// One record as `csv` writes it, with its line end.
+fn record(row: &impl Serialize) -> Vec<u8> {
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    // Writing to memory cannot fail, and every row type is flat.
+    let written = writer.serialize(row);
+    debug_assert!(written.is_ok(), "a row that csv cannot write: {written:?}");
+    writer.into_inner().unwrap_or_default()
+}

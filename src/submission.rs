@@ -1,0 +1,281 @@
+//! The words that all stages share: a submission's name, what is known of it once it is taken, how
+//! far it has come, and what came out.
+
+use crate::board::{Kind, Mark, Verdict};
+use std::ffi::{OsStr, OsString};
+use std::fmt::{self, Write as _};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::time::Instant;
+
+/// The name of a submission: its path under the inbox, with `/`, as the bytes it consists of.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name(OsString);
+
+impl Name {
+    /// A name of these bytes, which hold no leading or trailing `/`.
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Name {
+        Name(OsString::from_vec(bytes.into()))
+    }
+
+    /// The name as bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// The name as a relative path.
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+
+    /// The name of something called `child` in the folder of this name; the empty name is the
+    /// inbox itself.
+    pub fn join(&self, child: &OsStr) -> Name {
+        let mut bytes = Vec::with_capacity(self.0.len() + 1 + child.len());
+        if !self.0.is_empty() {
+            bytes.extend_from_slice(self.as_bytes());
+            bytes.push(b'/');
+        }
+        bytes.extend_from_slice(child.as_bytes());
+        Name::from_bytes(bytes)
+    }
+
+    /// The first part of the path, if the file lies in a folder.
+    pub fn folder(&self) -> Option<&[u8]> {
+        let slash = self.as_bytes().iter().position(|&byte| byte == b'/')?;
+        Some(&self.as_bytes()[..slash])
+    }
+
+    /// The folder that holds the file, and the file's own name.
+    pub fn split(&self) -> (&OsStr, &OsStr) {
+        let bytes = self.as_bytes();
+        match bytes.iter().rposition(|&byte| byte == b'/') {
+            Some(slash) => {
+                (OsStr::from_bytes(&bytes[..slash]), OsStr::from_bytes(&bytes[slash + 1..]))
+            }
+            None => (OsStr::new(""), &self.0),
+        }
+    }
+}
+
+/// The name as people read it: what is not UTF-8 and control characters are written as `\xNN`, a
+/// backslash as `\\`, so that names that differ look different.
+///
+/// ```
+/// use gridmark::submission::Name;
+/// assert_eq!(Name::from_bytes(*b"team 7/p\xff\n.txt").to_string(), r"team 7/p\xFF\x0A.txt");
+/// assert_eq!(Name::from_bytes(*br"a\x0A").to_string(), r"a\\x0A");
+/// ```
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.as_bytes().utf8_chunks() {
+            for character in chunk.valid().chars() {
+                match character {
+                    '\\' => f.write_str("\\\\")?,
+                    _ if character.is_control() => {
+                        let mut utf8 = [0; 4];
+                        for byte in character.encode_utf8(&mut utf8).bytes() {
+                            write!(f, "\\x{byte:02X}")?;
+                        }
+                    }
+                    _ => f.write_char(character)?,
+                }
+            }
+            for byte in chunk.invalid() {
+                write!(f, "\\x{byte:02X}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Name({self})")
+    }
+}
+
+/// What a name in the archive is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Nothing is there.
+    Free,
+    /// Something is there.
+    Taken,
+    /// What its first so many bytes name is no folder, so nothing can lie below it.
+    Blocked(usize),
+}
+
+/// A submission that has been taken: the ledger knows it, its file lies in the archive.
+#[derive(Clone, Debug)]
+pub struct Claimed {
+    /// Its number in the ledger.
+    pub id: i64,
+    /// Its name.
+    pub name: Name,
+    /// The n-th submission of that name, from 1.
+    pub attempt: u32,
+    /// Where it lies under the archive.
+    pub archived_as: Name,
+    /// When it was taken, in milliseconds since 1970 UTC.
+    pub received_at_ms: i64,
+    /// Its size in bytes when it was seen last.
+    pub bytes: u64,
+    /// When it was ready to be taken, for the latency metric.
+    pub ready: Instant,
+    /// How often grading it has failed so far.
+    pub tries: u32,
+    /// How far an earlier run has come, if it is a large one that was committed in part.
+    pub progress: Option<Progress>,
+}
+
+/// How far a large submission has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The state of the reader, opaque.
+    pub checkpoint: String,
+    /// What has been marked so far.
+    pub tally: Tally,
+}
+
+/// How many cases got which mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Marked cases by verdict, in the order of [`Verdict::ALL`].
+    verdicts: [u64; Verdict::ALL.len()],
+    /// Cells that Lazy Larry filled, over all cases.
+    pub filled: u64,
+}
+
+impl Tally {
+    /// A tally with these counts: correct, wrong, unreadable, counted, and filled cells.
+    pub const fn from_counts(verdicts: [u64; Verdict::ALL.len()], filled: u64) -> Tally {
+        Tally { verdicts, filled }
+    }
+
+    /// Counts one mark in.
+    pub fn count(&mut self, mark: &Mark) {
+        self.verdicts[mark.verdict() as usize] += 1;
+        if let Mark::Counted(counted) = mark {
+            self.filled += u64::from(counted.filled);
+        }
+    }
+
+    /// Counts all of another tally in.
+    pub fn add(&mut self, other: &Tally) {
+        for (mine, others) in self.verdicts.iter_mut().zip(other.verdicts) {
+            *mine += others;
+        }
+        self.filled += other.filled;
+    }
+
+    /// How many cases got this verdict.
+    pub const fn of(&self, verdict: Verdict) -> u64 {
+        self.verdicts[verdict as usize]
+    }
+
+    /// How many cases were marked.
+    pub fn cases(&self) -> u64 {
+        self.verdicts.iter().sum()
+    }
+}
+
+/// How a submission ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// At least one case could be read.
+    Graded,
+    /// No case could be read.
+    Unreadable,
+    /// It could not be graded for a reason that is ours.
+    Failed,
+}
+
+impl Status {
+    /// All of them, as metrics list them.
+    pub const ALL: [Status; 3] = [Status::Graded, Status::Unreadable, Status::Failed];
+
+    /// The status of a submission that was graded with this result.
+    pub fn of(tally: &Tally) -> Status {
+        if tally.of(Verdict::Unreadable) == tally.cases() {
+            Status::Unreadable
+        } else {
+            Status::Graded
+        }
+    }
+
+    /// The word, as it stands in reports, the ledger and metrics.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Status::Graded => "graded",
+            Status::Unreadable => "unreadable",
+            Status::Failed => "failed",
+        }
+    }
+}
+
+/// What the grading stage hands on.
+#[derive(Debug)]
+pub struct Graded {
+    /// Which submission.
+    pub claimed: Claimed,
+    /// Rows for the folder's report, a line a case, ready to be appended.
+    pub rows: Vec<u8>,
+    /// The marks in `rows`.
+    pub tally: Tally,
+    /// Of which kind they are, if that could be told.
+    pub kind: Option<Kind>,
+    /// What to do about the submission as a whole.
+    pub step: Step,
+}
+
+/// How far a submission has come with the rows that are handed on.
+#[derive(Debug)]
+pub enum Step {
+    /// There is more to come; a restart goes on from here.
+    Chunk {
+        /// The state of the reader behind the last row.
+        checkpoint: String,
+    },
+    /// That was all.
+    Finished {
+        /// The file's size.
+        bytes: u64,
+        /// The hash of its bytes.
+        blake3: [u8; 32],
+        /// The marks of the whole submission.
+        total: Tally,
+    },
+    /// It cannot be graded, and that is our failure: it goes to quarantine.
+    Failed {
+        /// Why, in words.
+        reason: String,
+        /// The marks that were handed on before.
+        total: Tally,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_is_the_first_part_of_the_path() {
+        assert_eq!(Name::from_bytes(*b"a/b/c.txt").folder(), Some(&b"a"[..]));
+        assert_eq!(Name::from_bytes(*b"c.txt").folder(), None);
+    }
+
+    #[test]
+    fn a_name_splits_into_parent_and_file() {
+        let name = Name::from_bytes(*b"a/b/c.txt");
+        assert_eq!(name.split(), (OsStr::new("a/b"), OsStr::new("c.txt")));
+        assert_eq!(Name::from_bytes(*b"c.txt").split(), (OsStr::new(""), OsStr::new("c.txt")));
+    }
+
+    #[test]
+    fn verdicts_index_the_tally_in_their_listed_order() {
+        for (i, verdict) in Verdict::ALL.into_iter().enumerate() {
+            assert_eq!(verdict as usize, i);
+        }
+    }
+}
