@@ -5,5 +5,10 @@
 //! The pure core, which knows no I/O, no clock and no threads:
 //!
 //! - [`board`]: what sudoku is: cells, houses, faults, marks.
+//!
+//! The surface:
+//!
+//! - [`config`]: settings from defaults, file, environment and flags, each with its origin.
 
 pub mod board;
+pub mod config;
