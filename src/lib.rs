@@ -9,6 +9,12 @@
 //! The surface:
 //!
 //! - [`config`]: settings from defaults, file, environment and flags, each with its origin.
+//! - [`http`]: metrics and health on one address.
+//! - [`log`]: what is told on standard error.
+//! - [`cli`]: the commands that people type.
 
 pub mod board;
+pub mod cli;
 pub mod config;
+pub mod http;
+pub mod log;

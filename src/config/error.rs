@@ -33,6 +33,14 @@ pub enum Error {
         /// The known key that is most like it.
         nearest: Option<String>,
     },
+    /// A variable that begins with `GRIDMARK_` and sets nothing.
+    #[error("environment: `{name}` sets no setting{}", suggestion(nearest.as_deref()))]
+    UnknownVariable {
+        /// The variable.
+        name: String,
+        /// The known variable that is most like it.
+        nearest: Option<String>,
+    },
     /// A setting that cannot be what it is.
     #[error(transparent)]
     BadValue(#[from] Box<BadValue>),

@@ -92,8 +92,7 @@ pub(super) fn of_environment(
         let Some(key) = known.iter().find(|key| variable(key) == name) else {
             let names = known.iter().map(|key| variable(key)).collect::<Vec<_>>();
             let nearest = nearest(&name, names.iter().map(String::as_str));
-            let origin = Origin::Environment(name.clone());
-            return Err(Error::UnknownKey { origin, key: name, nearest });
+            return Err(Error::UnknownVariable { name, nearest });
         };
         let value = parse(&text, super::value_of(defaults, key));
         let origin = Origin::Environment(name);
