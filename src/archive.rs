@@ -5,7 +5,7 @@ mod folder;
 #[cfg(test)]
 mod tests;
 
-use crate::submission::{Claimed, Name, Place};
+use crate::submission::{Claimed, Name, Place, Signature};
 use folder::{Folder, copy, rename_no_replace};
 use rustix::fs::{AtFlags, Mode, OFlags, unlinkat};
 use rustix::io::Errno;
@@ -33,28 +33,6 @@ pub enum Taken {
     Gone,
     /// By now something else lies in the archive under that name; another name is needed.
     Occupied,
-}
-
-/// What tells whether a file is the same, unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signature {
-    /// Device and inode.
-    pub identity: (u64, u64),
-    /// Size in bytes.
-    pub bytes: u64,
-    /// Time of the last modification, seconds and nanoseconds.
-    modified: (i64, i64),
-}
-
-impl Signature {
-    /// The signature of what `metadata` describes.
-    pub fn of(metadata: &std::fs::Metadata) -> Signature {
-        Signature {
-            identity: (metadata.dev(), metadata.ino()),
-            bytes: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-        }
-    }
 }
 
 /// Inbox, archive and quarantine.
@@ -165,7 +143,7 @@ impl Archive {
                 // The copy was whole, and only the original was not removed any more?
                 let copied = Signature::of(&target.open_file(archived)?.metadata()?);
                 let original = Signature::of(&inbox.open_file(hidden.as_ref())?.metadata()?);
-                if (copied.bytes, copied.modified) != (original.bytes, original.modified) {
+                if !copied.has_content_of(&original) {
                     return Ok(Taken::Occupied);
                 }
                 unlinkat(&inbox, hidden, AtFlags::empty())?;

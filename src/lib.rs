@@ -1,10 +1,43 @@
 //! gridmark grades sudoku.
-
-pub mod board;
+//!
+//! Data flows one way: intake, queue, grade, publish. The modules in reading order:
+//!
+//! The pure core, which knows no I/O, no clock and no threads:
+//!
+//! - [`board`]: what sudoku is: cells, houses, faults, marks.
+//!
+//! What the stages share:
+//!
+//! - [`submission`]: the words: a submission's name, what is known of it, how far it has come.
+//! - [`event`]: everything that can happen: its log line and its metric, once.
+//! - [`health`]: whether the service is alive and ready, and why not.
+//! - [`ledger`]: what has been claimed and marked.
+//! - [`archive`]: the folders through which a submission's file goes.
+//! - [`rows`]: the rows of the reports.
+//!
+//! The stages, which know of the shell only what they share:
+//!
+//! - [`intake`]: which files are ready and ours.
+//! - [`queue`]: the bounded hand-over to grading.
+//! - [`pool`]: the named pool of threads.
+//!
+//! The surface:
+//!
+//! - [`config`]: settings from defaults, file, environment and flags, each with its origin.
+//! - [`http`]: metrics and health on one address.
+//! - [`log`]: what is told on standard error.
+//! - [`cli`]: the commands that people type.
 
 pub mod archive;
+pub mod board;
+pub mod cli;
+pub mod config;
 pub mod event;
+pub mod health;
+pub mod http;
+pub mod intake;
 pub mod ledger;
+pub mod log;
 pub mod pool;
 pub mod queue;
 pub mod rows;

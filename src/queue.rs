@@ -53,6 +53,8 @@ struct State {
     grading: usize,
     /// Files that were handed out and are not done yet, by number, with the time they were ready.
     in_flight: HashMap<i64, Instant>,
+    /// Since when the oldest file that is ready, but not taken, is ready.
+    oldest_outside: Option<Instant>,
     closed: bool,
 }
 
@@ -251,6 +253,11 @@ impl Queue {
         state.files() == 0 && state.grading == 0
     }
 
+    /// Takes note since when the oldest file that there was no room for has been ready.
+    pub fn set_oldest_outside(&self, since: Option<Instant>) {
+        self.state().oldest_outside = since;
+    }
+
     /// Nothing new is coming.
     pub fn close(&self) {
         self.state().closed = true;
@@ -262,7 +269,8 @@ impl Queue {
         let state = self.state();
         let fronts = [state.small.front(), state.large.front()].into_iter().flatten();
         let waiting = fronts.chain(state.later.iter().map(|(_, claimed)| claimed));
-        let oldest = waiting.map(|claimed| claimed.ready).chain(state.in_flight.values().copied());
+        let inside = waiting.map(|claimed| claimed.ready).chain(state.in_flight.values().copied());
+        let oldest = inside.chain(state.oldest_outside);
         Flow {
             queue_files: state.files(),
             queue_bytes: state.bytes,

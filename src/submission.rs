@@ -5,6 +5,7 @@ use crate::board::{Kind, Mark, Verdict};
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Write as _};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Instant;
 
@@ -106,6 +107,38 @@ pub enum Place {
     Blocked(usize),
 }
 
+/// What tells whether a file is the same, unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// Device and inode.
+    pub identity: (u64, u64),
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Time of the last modification, seconds and nanoseconds.
+    modified: (i64, i64),
+}
+
+impl Signature {
+    /// The signature of what `metadata` describes.
+    pub fn of(metadata: &std::fs::Metadata) -> Signature {
+        Signature {
+            identity: (metadata.dev(), metadata.ino()),
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+
+    /// Whether this looks like a copy of the other, or the other itself.
+    pub fn has_content_of(&self, other: &Signature) -> bool {
+        (self.bytes, self.modified) == (other.bytes, other.modified)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_tests(bytes: u64) -> Signature {
+        Signature { identity: (1, 1), bytes, modified: (0, 0) }
+    }
+}
+
 /// A submission that has been taken: the ledger knows it, its file lies in the archive.
 #[derive(Clone, Debug)]
 pub struct Claimed {
@@ -123,6 +156,8 @@ pub struct Claimed {
     pub bytes: u64,
     /// When it was ready to be taken, for the latency metric.
     pub ready: Instant,
+    /// What the file looked like when it was taken, unless an earlier run took it.
+    pub seen: Option<Signature>,
     /// How often grading it has failed so far.
     pub tries: u32,
     /// How far an earlier run has come, if it is a large one that was committed in part.

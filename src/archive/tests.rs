@@ -35,6 +35,7 @@ fn claimed(name: &str, archived_as: &str) -> Claimed {
         received_at_ms: 0,
         bytes: 0,
         ready: Instant::now(),
+        seen: None,
         tries: 0,
         progress: None,
     }

@@ -8,7 +8,7 @@ mod schema;
 mod tests;
 
 use crate::board::{Kind, Verdict};
-use crate::submission::{Claimed, Name, Place, Progress, Status, Tally};
+use crate::submission::{Claimed, Name, Place, Progress, Signature, Status, Tally};
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use std::collections::HashSet;
@@ -47,10 +47,8 @@ pub enum Error {
 pub struct Candidate {
     /// Its name.
     pub name: Name,
-    /// Its inode, by which a restart tells whether it was moved.
-    pub inode: u64,
-    /// Its size in bytes.
-    pub bytes: u64,
+    /// What it looked like; by its inode a restart tells whether it was moved.
+    pub signature: Signature,
     /// When it was ready.
     pub ready: Instant,
 }
@@ -188,9 +186,9 @@ impl Ledger {
                         file.name,
                         attempt,
                         archived_as,
-                        file.inode as i64,
+                        file.signature.identity.1 as i64,
                         received_at_ms,
-                        file.bytes as i64
+                        file.signature.bytes as i64
                     ])?;
                     Ok(Claimed {
                         id: transaction.last_insert_rowid(),
@@ -198,8 +196,9 @@ impl Ledger {
                         attempt,
                         archived_as,
                         received_at_ms,
-                        bytes: file.bytes,
+                        bytes: file.signature.bytes,
                         ready: file.ready,
+                        seen: Some(file.signature),
                         tries: 0,
                         progress: None,
                     })
@@ -303,6 +302,7 @@ impl Ledger {
                     received_at_ms: row.get("received_at")?,
                     bytes: row.get::<_, i64>("bytes")? as u64,
                     ready: Instant::now(),
+                    seen: None,
                     tries: 0,
                     progress,
                 },

@@ -1,7 +1,11 @@
 use super::*;
 
 fn candidate(name: &[u8]) -> Candidate {
-    Candidate { name: Name::from_bytes(name), inode: 7, bytes: 100, ready: Instant::now() }
+    Candidate {
+        name: Name::from_bytes(name),
+        signature: Signature::for_tests(100),
+        ready: Instant::now(),
+    }
 }
 
 fn ledger() -> (tempfile::TempDir, Ledger) {

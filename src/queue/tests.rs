@@ -12,6 +12,7 @@ fn file(id: i64, bytes: u64) -> Claimed {
         received_at_ms: 0,
         bytes,
         ready: Instant::now(),
+        seen: None,
         tries: 0,
         progress: None,
     }

@@ -1,0 +1,153 @@
+//! Claiming: one ledger transaction for the files that are about to be taken, then a rename each.
+
+use super::{Intake, Ready, event};
+use crate::archive::Taken;
+use crate::event::Via;
+use crate::ledger::Candidate;
+use crate::submission::{Claimed, Name};
+use std::time::{Duration, Instant};
+
+/// How long a file that could not be taken is left alone before the next try.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+impl Intake {
+    /// Takes as many of the ready files as the queue has room for; whether that was any.
+    pub(super) fn claim(&mut self) -> bool {
+        if self.ready.is_empty() || self.parts.health.is_unwell("disk") {
+            return false;
+        }
+        let most = self.parts.settings.claim_files_max;
+        let looked_at = self.ready.iter().take(most);
+        let admitted = self.parts.queue.admit(looked_at.map(|ready| ready.look.signature.bytes));
+        let mut batch = Vec::with_capacity(admitted.len());
+        let mut left = std::collections::VecDeque::new();
+        for (i, ready) in std::mem::take(&mut self.ready).into_iter().enumerate() {
+            if admitted.get(i) == Some(&true) { batch.push(ready) } else { left.push_back(ready) }
+        }
+        self.ready = left;
+        let any = !batch.is_empty();
+        if any {
+            self.claim_batch(batch);
+        }
+        any
+    }
+
+    fn claim_batch(&mut self, batch: Vec<Ready>) {
+        let candidates: Vec<Candidate> = batch
+            .iter()
+            .map(|ready| Candidate {
+                name: ready.name.clone(),
+                signature: ready.look.signature,
+                ready: ready.since,
+            })
+            .collect();
+        let now_ms = jiff::Timestamp::now().as_millisecond();
+        let archive = std::sync::Arc::clone(&self.parts.archive);
+        match self.parts.ledger.claim(&candidates, now_ms, |name| archive.place(name)) {
+            Ok(claims) => {
+                self.parts.health.well("claims");
+                self.take_all(batch, claims);
+            }
+            Err(error) => {
+                self.parts.health.unwell("claims", format!("cannot take files: {error}"));
+                let not_before = Instant::now() + RETRY_AFTER;
+                for ready in batch {
+                    event::claim_failed(&ready.name, &error);
+                    self.waiting.settle_again(&ready.name, not_before);
+                }
+            }
+        }
+    }
+
+    fn take_all(&mut self, batch: Vec<Ready>, claims: Vec<Claimed>) {
+        let mut released = Vec::new();
+        let (mut by_event, mut by_scan) = (0, 0);
+        let mut failure = None;
+        for (ready, claimed) in batch.iter().zip(claims) {
+            match self.parts.archive.take(&claimed) {
+                Ok(Taken::Yes) => {
+                    match ready.via {
+                        Via::Event => by_event += 1,
+                        Via::Scan => by_scan += 1,
+                    }
+                    self.waiting.forget(&ready.name);
+                    self.parts.queue.push(claimed);
+                }
+                Ok(Taken::Gone) => {
+                    released.push(claimed.id);
+                    self.waiting.forget(&ready.name);
+                }
+                Ok(Taken::Occupied) => {
+                    released.push(claimed.id);
+                    self.waiting.settle_again(&ready.name, Instant::now());
+                }
+                Err(error) => {
+                    event::claim_failed(&ready.name, &error);
+                    if !self.parts.archive.is_hidden(claimed.id) {
+                        released.push(claimed.id);
+                    }
+                    self.waiting.settle_again(&ready.name, Instant::now() + RETRY_AFTER);
+                    failure = Some(format!("cannot move {} into the archive: {error}", ready.name));
+                }
+            }
+        }
+        match failure {
+            Some(reason) => self.parts.health.unwell("archive", reason),
+            None => self.parts.health.well("archive"),
+        }
+        event::claimed(by_event + by_scan);
+        event::found(Via::Event, by_event);
+        event::found(Via::Scan, by_scan);
+        if let Err(error) = self.parts.ledger.release(&released) {
+            // The next start finds these claims without files and releases them.
+            self.parts.health.unwell("claims", format!("cannot release claims: {error}"));
+        }
+    }
+
+    /// Gives a file back to the inbox, where it settles and is taken again.
+    pub(super) fn put_back(&mut self, claimed: Claimed, why: String) {
+        match self.parts.archive.put_back(&claimed) {
+            Ok(true) => {
+                event::put_back(&claimed.name, &why);
+                self.forget_claim(&claimed);
+                self.look_again_at(&claimed.name);
+                self.parts.queue.done([claimed.id]);
+            }
+            // Something newer lies there by now. What we have is what was handed in before it, so
+            // that is graded as it is.
+            Ok(false) => {
+                self.parts.queue.done([claimed.id]);
+                self.parts.queue.push(Claimed { seen: None, ..claimed });
+            }
+            Err(error) => {
+                event::put_back_failed(&claimed.name, &error);
+                self.returned.push((Instant::now() + RETRY_AFTER, claimed, why));
+            }
+        }
+    }
+
+    fn forget_claim(&mut self, claimed: &Claimed) {
+        if let Err(error) = self.parts.ledger.release(&[claimed.id]) {
+            // The next start sees that the file lies in the inbox again and releases the claim.
+            self.parts.health.unwell("claims", format!("cannot release claims: {error}"));
+        }
+    }
+
+    fn look_again_at(&mut self, name: &Name) {
+        let path = self.parts.archive.inbox().join(name.as_path());
+        if let Ok(found) = path.symlink_metadata() {
+            self.see(name.clone(), &found, Via::Scan, None);
+        }
+    }
+
+    pub(super) fn retry_returned(&mut self) {
+        let now = Instant::now();
+        let (due, later) =
+            std::mem::take(&mut self.returned).into_iter().partition(|(at, ..)| *at <= now);
+        self.returned = later;
+        let due: Vec<(Instant, Claimed, String)> = due;
+        for (_, claimed, why) in due {
+            self.put_back(claimed, why);
+        }
+    }
+}

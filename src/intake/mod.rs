@@ -1,0 +1,380 @@
+//! Intake: which files in the inbox are ready, and taking them.
+//!
+//! Watch events are hints, the folder is the truth. One thread looks where hints point, walks the
+//! inbox on a timer and whenever hints may have been lost, waits for files to settle, and claims
+//! what is ready as far as the queue has room. Everything else stays where it lies.
+
+mod claim;
+mod waiting;
+mod walk;
+mod watch;
+
+pub use watch::Mailbox;
+
+use crate::archive::Archive;
+use crate::config;
+use crate::event::{self, ScanReason, Via, WatchMode};
+use crate::health::Health;
+use crate::ledger::Ledger;
+use crate::queue::Queue;
+use crate::submission::{Claimed, Name};
+use std::collections::{HashSet, VecDeque};
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+use waiting::{Look, Quiet, Ready, WaitingRoom};
+use walk::{Entry, Guide, Walk};
+use watch::{Armed, Hint, Watches};
+
+/// Entries that a walk may yield before hints are looked at again.
+const ENTRIES_A_STEP: usize = 1_024;
+
+/// Things left alone that are remembered as told; what is beyond is counted but not logged.
+const TOLD_MAX: usize = 4_096;
+
+/// How often a run that is to end tries to take a file before it leaves it where it is.
+const TRIES_FOR_ONCE: u32 = 3;
+
+/// The longest time between two signs of life.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// What intake works with.
+pub struct Parts {
+    /// The folders.
+    pub archive: Arc<Archive>,
+    /// What has been claimed.
+    pub ledger: Arc<Ledger>,
+    /// Where taken files go.
+    pub queue: Arc<Queue>,
+    /// Where it says how it is.
+    pub health: Arc<Health>,
+    /// Its settings.
+    pub settings: config::Intake,
+    /// Whether to end when the inbox holds nothing more to take and all that was taken is done.
+    pub once: bool,
+}
+
+/// A whole scan under way.
+struct Scan {
+    started: Instant,
+    ignored: u64,
+    /// Why another one is to follow it.
+    again: Option<ScanReason>,
+}
+
+/// The intake stage.
+pub struct Intake {
+    parts: Parts,
+    mailbox: Arc<Mailbox>,
+    hints: Receiver<Option<(PathBuf, Hint)>>,
+    watching: Watching,
+    waiting: WaitingRoom,
+    ready: VecDeque<Ready>,
+    walk: Walk,
+    scan: Option<Scan>,
+    next_scan: Instant,
+    /// Whole scans that have come to their end.
+    scans_finished: u64,
+    /// Files that could not be put back yet, and when to try again.
+    returned: Vec<(Instant, Claimed, String)>,
+    told: HashSet<Name>,
+}
+
+/// How the inbox is observed.
+struct Watching {
+    watches: Option<Watches>,
+    mode: Option<WatchMode>,
+    settings: config::Intake,
+    inbox: PathBuf,
+}
+
+impl Guide for Watching {
+    fn is_temporary(&self, part: &[u8]) -> bool {
+        part.starts_with(crate::archive::HIDDEN_PREFIX.as_bytes())
+            || self.settings.is_temporary(part)
+    }
+
+    fn entering(&mut self, folder: &Path, metadata: &Metadata) {
+        let Some(watches) = &mut self.watches else {
+            return;
+        };
+        let armed = watches.arm(folder, metadata.ino());
+        let limited = watches.is_limited();
+        match armed {
+            Armed::Yes if folder == self.inbox && !limited => self.set_mode(WatchMode::Events, ""),
+            Armed::Limit => self.set_mode(
+                WatchMode::Scan,
+                "the system gives no more watches: raise fs.inotify.max_user_watches",
+            ),
+            Armed::No(why) if folder == self.inbox => self.set_mode(WatchMode::Scan, &why),
+            Armed::Yes | Armed::No(_) => {}
+        }
+    }
+}
+
+impl Watching {
+    fn set_mode(&mut self, mode: WatchMode, why: &str) {
+        if self.mode != Some(mode) {
+            self.mode = Some(mode);
+            event::watch_mode(mode, why);
+        }
+    }
+
+    /// Makes the watcher; the walk sets the watches.
+    fn start(&mut self, mailbox: &Arc<Mailbox>) {
+        match self.settings.watch {
+            config::Watch::Off => self.set_mode(WatchMode::Scan, "the setting intake.watch is off"),
+            config::Watch::Auto => match Watches::new(mailbox) {
+                Ok(watches) => self.watches = Some(watches),
+                Err(why) => self.set_mode(WatchMode::Scan, &why),
+            },
+        }
+    }
+}
+
+impl Intake {
+    /// The stage, and the mailbox by which others reach it.
+    pub fn new(parts: Parts) -> (Intake, Arc<Mailbox>) {
+        let (mailbox, hints) = Mailbox::new();
+        let quiet = Quiet {
+            settle: Duration::from_millis(parts.settings.settle_ms),
+            open: Duration::from_millis(parts.settings.open_settle_ms),
+        };
+        let watching = Watching {
+            watches: None,
+            mode: None,
+            settings: parts.settings.clone(),
+            inbox: parts.archive.inbox().to_owned(),
+        };
+        let intake = Intake {
+            waiting: WaitingRoom::new(quiet, parts.settings.waiting_files_max),
+            parts,
+            mailbox: Arc::clone(&mailbox),
+            hints,
+            watching,
+            ready: VecDeque::new(),
+            walk: Walk::default(),
+            scan: None,
+            next_scan: Instant::now(),
+            scans_finished: 0,
+            returned: Vec::new(),
+            told: HashSet::new(),
+        };
+        (intake, mailbox)
+    }
+
+    /// Runs until it is stopped; or, if it is to run once, until there is nothing more to take and
+    /// everything that was taken is done. Returns how many files it had to leave in the inbox
+    /// though they were ready.
+    pub fn run(mut self) -> usize {
+        self.watching.start(&self.mailbox);
+        self.start_scan(ScanReason::Start);
+        while !self.mailbox.is_stopped() && !self.is_done_for_once() {
+            self.parts.health.beat("intake");
+            let oldest = self.waiting.oldest_ready(Instant::now());
+            self.parts.queue.set_oldest_outside(oldest);
+            self.read_mail();
+            self.go_on_walking();
+            self.look_at_due();
+            self.retry_returned();
+            let took = self.claim();
+            if !(took && self.has_work()) {
+                self.wait();
+            }
+        }
+        self.parts.health.rest("intake");
+        if self.parts.once { self.waiting.len() } else { 0 }
+    }
+
+    fn is_done_for_once(&self) -> bool {
+        self.parts.once
+            && self.scan.is_none()
+            && self.scans_finished > 0
+            && self.waiting.holds_only_failed(TRIES_FOR_ONCE)
+            && self.returned.is_empty()
+            && self.parts.queue.flow().in_flight_files == 0
+            && self.parts.queue.is_idle()
+    }
+
+    /// Whether there is something to do without waiting for anybody.
+    fn has_work(&self) -> bool {
+        !self.ready.is_empty() || !self.walk.is_over()
+    }
+
+    /// Sleeps until there is something to do.
+    fn wait(&mut self) {
+        if !self.walk.is_over() && self.ready.len() < self.parts.settings.claim_files_max {
+            return;
+        }
+        let now = Instant::now();
+        let returned = self.returned.iter().map(|(at, ..)| *at).min();
+        let next =
+            [self.waiting.next_due(), returned, Some(self.next_scan)].into_iter().flatten().min();
+        let timeout = next.map_or(BEAT, |next| next.saturating_duration_since(now)).min(BEAT);
+        match self.hints.recv_timeout(timeout) {
+            Ok(Some((path, hint))) => self.follow(&path, hint),
+            Ok(None) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+    }
+
+    fn read_mail(&mut self) {
+        while let Ok(mail) = self.hints.try_recv() {
+            if let Some((path, hint)) = mail {
+                self.follow(&path, hint);
+            }
+        }
+        for (claimed, why) in self.mailbox.take_returned() {
+            self.put_back(claimed, why);
+        }
+        if let Some(error) = self.mailbox.take_error() {
+            event::watch_failed(&error);
+            self.start_scan(ScanReason::WatchError);
+        }
+        if let Some(queue) = self.mailbox.take_lost() {
+            event::watch_overflowed(queue);
+            // Folders made meanwhile are not watched, and others may be gone: the walk sets all
+            // watches anew before it reads.
+            if let Some(watches) = &mut self.watching.watches {
+                watches.retain(|_| false);
+            }
+            self.start_scan(ScanReason::Overflow);
+        }
+        if self.next_scan <= Instant::now() {
+            self.start_scan(ScanReason::Timer);
+        }
+    }
+
+    /// Looks where a hint points.
+    fn follow(&mut self, path: &Path, hint: Hint) {
+        if hint == Hint::FolderGone {
+            if let Some(watches) = &mut self.watching.watches {
+                watches.disarm(path);
+            }
+            return;
+        }
+        let Ok(below) = path.strip_prefix(self.parts.archive.inbox()) else {
+            return;
+        };
+        let bytes = below.as_os_str().as_encoded_bytes();
+        if bytes.is_empty() {
+            return self.start_scan(ScanReason::Folder);
+        }
+        if bytes.split(|&byte| byte == b'/').any(|part| self.watching.is_temporary(part)) {
+            return;
+        }
+        let name = Name::from_bytes(bytes);
+        match path.symlink_metadata() {
+            Ok(found) if found.is_dir() => {
+                if let Some(watches) = &mut self.watching.watches
+                    && hint == Hint::Moved
+                {
+                    watches.disarm(path);
+                }
+                self.walk.add_folder(name);
+            }
+            Ok(found) if found.is_file() => self.see(name, &found, Via::Event, Some(hint)),
+            Ok(found) => self.ignore(name, walk::what_it_is(found.file_type())),
+            Err(_) => {}
+        }
+    }
+
+    fn see(&mut self, name: Name, metadata: &Metadata, via: Via, hint: Option<Hint>) {
+        let ready = self.waiting.see(name, Look::of(metadata), via, hint, Instant::now());
+        self.ready.extend(ready);
+    }
+
+    fn ignore(&mut self, name: Name, why: &'static str) {
+        if self.told.len() < TOLD_MAX && !self.told.contains(&name) {
+            event::ignored(&name, why);
+            self.told.insert(name);
+        }
+    }
+
+    /// Begins a whole scan; one that is under way comes to its end first.
+    fn start_scan(&mut self, reason: ScanReason) {
+        if let Some(scan) = &mut self.scan {
+            if reason != ScanReason::Timer {
+                scan.again = Some(reason);
+            }
+            return;
+        }
+        event::scan_started(reason);
+        self.walk = Walk::default();
+        self.walk.add_inbox();
+        self.scan = Some(Scan { started: Instant::now(), ignored: 0, again: None });
+        self.next_scan = Instant::now() + Duration::from_millis(self.parts.settings.scan_every_ms);
+    }
+
+    fn go_on_walking(&mut self) {
+        for _ in 0..ENTRIES_A_STEP {
+            if self.ready.len() >= self.parts.settings.claim_files_max {
+                return;
+            }
+            let inbox = self.parts.archive.inbox().to_owned();
+            let entry = self.walk.next(&inbox, self.parts.settings.depth_max, &mut self.watching);
+            match entry {
+                Some(Entry::File(name, metadata)) => self.see(name, &metadata, Via::Scan, None),
+                Some(Entry::Ignored(name, why)) => {
+                    if let Some(scan) = &mut self.scan {
+                        scan.ignored += 1;
+                    }
+                    self.ignore(name, why);
+                }
+                Some(Entry::Failed(folder, error)) => self.walk_failed(&folder, &error),
+                None => return self.end_scan(),
+            }
+        }
+    }
+
+    fn walk_failed(&mut self, folder: &Name, error: &io::Error) {
+        let inbox = self.parts.archive.inbox();
+        let path = inbox.join(folder.as_path());
+        event::scan_failed(&path, error);
+        if folder.as_bytes().is_empty() {
+            let reason = format!("cannot read the inbox {}: {error}", path.display());
+            self.parts.health.unwell("inbox", reason);
+            if error.kind() == io::ErrorKind::NotFound {
+                // Whoever removed it can drop files again as soon as it is back.
+                let _ = std::fs::create_dir_all(inbox);
+            }
+            // The rest of the walk is of no use; the next scan begins anew.
+            self.walk = Walk::default();
+            self.scan = None;
+        }
+    }
+
+    fn end_scan(&mut self) {
+        let Some(scan) = self.scan.take() else {
+            return;
+        };
+        event::scan_finished(scan.started.elapsed(), scan.ignored);
+        self.scans_finished += 1;
+        if let Some(watches) = &mut self.watching.watches {
+            watches.retain(Path::is_dir);
+        }
+        self.parts.health.well("inbox");
+        self.parts.health.well("first scan");
+        if self.waiting.take_missed() {
+            self.next_scan = Instant::now();
+        }
+        let period = Duration::from_millis(self.parts.settings.scan_every_ms);
+        self.next_scan = self.next_scan.max(Instant::now() + period / 4);
+        if let Some(reason) = scan.again {
+            self.start_scan(reason);
+        }
+    }
+
+    /// Looks once more at files that may have settled.
+    fn look_at_due(&mut self) {
+        for name in self.waiting.due(Instant::now()) {
+            match self.parts.archive.inbox().join(name.as_path()).symlink_metadata() {
+                Ok(found) if found.is_file() => self.see(name, &found, Via::Scan, None),
+                _ => self.waiting.forget(&name),
+            }
+        }
+    }
+}

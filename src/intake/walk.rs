@@ -1,0 +1,287 @@
+//! A walk through the inbox: the truth about what lies there.
+//!
+//! Folders take turns, so that a huge one does not hold up the others, and the walk can be left and
+//! gone on with at any entry, so that it never holds more than a few names in memory.
+
+use crate::submission::Name;
+use std::collections::VecDeque;
+use std::fs::{DirEntry, Metadata, ReadDir};
+use std::io;
+use std::path::Path;
+
+/// How many entries a top-level folder yields before it is the next one's turn.
+const ENTRIES_A_TURN: usize = 64;
+
+/// How many top-level folders are open at a time; each holds a descriptor a level of depth.
+const OPEN_TURNS_MAX: usize = 16;
+
+/// What a walk comes by.
+pub enum Entry {
+    /// A regular file.
+    File(Name, Metadata),
+    /// Something that is left alone, and why.
+    Ignored(Name, &'static str),
+    /// A folder that could not be read.
+    Failed(Name, io::Error),
+}
+
+/// What the walk asks its owner.
+pub trait Guide {
+    /// Whether a file or folder of this name, one part of a path, is left alone.
+    fn is_temporary(&self, part: &[u8]) -> bool;
+    /// Told before a folder is read.
+    fn entering(&mut self, folder: &Path, metadata: &Metadata);
+}
+
+/// A walk under way.
+#[derive(Default)]
+pub struct Walk {
+    turns: VecDeque<Turn>,
+}
+
+/// One top-level folder, or what lies loose in the inbox: a stack of folders being read.
+struct Turn {
+    /// The folder to begin with, while it is not open yet.
+    start: Option<Name>,
+    open: Vec<(Name, ReadDir)>,
+    /// Whether folders met are turns of their own, as those in the inbox itself are.
+    spreads: bool,
+    found: usize,
+}
+
+impl Walk {
+    /// Adds the whole inbox to the walk.
+    pub fn add_inbox(&mut self) {
+        let inbox = Some(Name::from_bytes(*b""));
+        self.turns.push_front(Turn { start: inbox, open: Vec::new(), spreads: true, found: 0 });
+    }
+
+    /// Adds one folder, with all below it.
+    pub fn add_folder(&mut self, folder: Name) {
+        self.turns.push_back(Turn {
+            start: Some(folder),
+            open: Vec::new(),
+            spreads: false,
+            found: 0,
+        });
+    }
+
+    /// Whether the walk has come to its end.
+    pub fn is_over(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    /// The next thing the walk comes by; `None` at its end.
+    pub fn next(
+        &mut self,
+        inbox: &Path,
+        depth_max: usize,
+        guide: &mut impl Guide,
+    ) -> Option<Entry> {
+        loop {
+            let turn = self.turns.front_mut()?;
+            match turn.step(inbox, depth_max, guide) {
+                Step::Found(entry) => {
+                    turn.found += 1;
+                    if turn.found % ENTRIES_A_TURN == 0 {
+                        self.pass_on();
+                    }
+                    return Some(entry);
+                }
+                Step::Folder(folder) => self.add_folder(folder),
+                Step::Nothing => {}
+                Step::Over => drop(self.turns.pop_front()),
+            }
+        }
+    }
+
+    /// Lets the next folder have its turn, but keeps few folders open at a time.
+    fn pass_on(&mut self) {
+        if let Some(turn) = self.turns.pop_front() {
+            self.turns.insert(self.turns.len().min(OPEN_TURNS_MAX - 1), turn);
+        }
+    }
+}
+
+enum Step {
+    Found(Entry),
+    Folder(Name),
+    Nothing,
+    Over,
+}
+
+impl Turn {
+    fn step(&mut self, inbox: &Path, depth_max: usize, guide: &mut impl Guide) -> Step {
+        if let Some(folder) = self.start.take() {
+            return self.enter(folder, inbox, guide);
+        }
+        let Some((folder, entries)) = self.open.last_mut() else {
+            return Step::Over;
+        };
+        match entries.next() {
+            Some(Ok(entry)) => {
+                let name = folder.join(&entry.file_name());
+                match look(name, &entry, depth_max, guide) {
+                    Step::Folder(folder) if !self.spreads => self.enter(folder, inbox, guide),
+                    step => step,
+                }
+            }
+            Some(Err(error)) => {
+                let folder = folder.clone();
+                self.open.pop();
+                Step::Found(Entry::Failed(folder, error))
+            }
+            None => {
+                self.open.pop();
+                Step::Nothing
+            }
+        }
+    }
+
+    fn enter(&mut self, folder: Name, inbox: &Path, guide: &mut impl Guide) -> Step {
+        let path = inbox.join(folder.as_path());
+        let opened = path.metadata().and_then(|metadata| {
+            guide.entering(&path, &metadata);
+            path.read_dir()
+        });
+        match opened {
+            Ok(entries) => {
+                self.open.push((folder, entries));
+                Step::Nothing
+            }
+            // Whoever moved it away has caused an event for where it is now.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.spreads => Step::Nothing,
+            Err(error) => Step::Found(Entry::Failed(folder, error)),
+        }
+    }
+}
+
+/// What one entry of a folder is.
+fn look(name: Name, entry: &DirEntry, depth_max: usize, guide: &impl Guide) -> Step {
+    let ignored = |name, why| Step::Found(Entry::Ignored(name, why));
+    if guide.is_temporary(name.split().1.as_encoded_bytes()) {
+        return ignored(name, "its name is that of a temporary file");
+    }
+    let Ok(kind) = entry.file_type() else {
+        return Step::Nothing;
+    };
+    if kind.is_dir() {
+        let depth = 1 + name.as_bytes().iter().filter(|&&byte| byte == b'/').count();
+        return if depth > depth_max {
+            ignored(name, "the folder lies deeper than the setting intake.depth_max allows")
+        } else {
+            Step::Folder(name)
+        };
+    }
+    if !kind.is_file() {
+        return ignored(name, what_it_is(kind));
+    }
+    match entry.metadata() {
+        Ok(metadata) => Step::Found(Entry::File(name, metadata)),
+        Err(_) => Step::Nothing,
+    }
+}
+
+/// What something is that is neither a file nor a folder, in words.
+pub fn what_it_is(kind: std::fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    if kind.is_symlink() {
+        "it is a symbolic link"
+    } else if kind.is_fifo() {
+        "it is a FIFO"
+    } else if kind.is_socket() {
+        "it is a socket"
+    } else {
+        "it is a device"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    #[derive(Default)]
+    struct Plain {
+        entered: usize,
+    }
+
+    impl Guide for Plain {
+        fn is_temporary(&self, part: &[u8]) -> bool {
+            part.starts_with(b".")
+        }
+
+        fn entering(&mut self, _folder: &Path, _metadata: &Metadata) {
+            self.entered += 1;
+        }
+    }
+
+    fn write(inbox: &Path, name: &str) {
+        let path = inbox.join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, "").expect("a file");
+    }
+
+    fn files(walk: &mut Walk, inbox: &Path, depth_max: usize) -> Vec<String> {
+        let mut guide = Plain::default();
+        let mut files = Vec::new();
+        while let Some(entry) = walk.next(inbox, depth_max, &mut guide) {
+            if let Entry::File(name, _) = entry {
+                files.push(name.to_string());
+            }
+        }
+        files
+    }
+
+    #[test]
+    fn it_finds_every_file_once_and_leaves_the_rest_alone() {
+        let inbox = tempfile::tempdir().expect("a temporary folder");
+        for name in ["a", "f/b", "f/g/h/c", "f/.hidden", ".git/config", "i/d"] {
+            write(inbox.path(), name);
+        }
+        std::os::unix::fs::symlink("/", inbox.path().join("link")).expect("a link");
+        let mut walk = Walk::default();
+        walk.add_inbox();
+        let found: BTreeSet<String> = files(&mut walk, inbox.path(), 64).into_iter().collect();
+        assert_eq!(found, ["a", "f/b", "f/g/h/c", "i/d"].map(String::from).into());
+        assert!(walk.is_over());
+    }
+
+    #[test]
+    fn folders_that_are_too_deep_are_not_entered() {
+        let inbox = tempfile::tempdir().expect("a temporary folder");
+        write(inbox.path(), "f/g/c");
+        write(inbox.path(), "f/b");
+        let mut walk = Walk::default();
+        walk.add_inbox();
+        assert_eq!(files(&mut walk, inbox.path(), 1), ["f/b"]);
+    }
+
+    #[test]
+    fn folders_take_turns() {
+        let inbox = tempfile::tempdir().expect("a temporary folder");
+        for i in 0..200 {
+            write(inbox.path(), &format!("huge/{i}"));
+        }
+        write(inbox.path(), "small/p");
+        let mut walk = Walk::default();
+        walk.add_inbox();
+        let found = files(&mut walk, inbox.path(), 64);
+        let small = found.iter().position(|name| name == "small/p").expect("the small one");
+        assert!(small <= ENTRIES_A_TURN, "{small} files came first");
+        assert_eq!(found.len(), 201);
+    }
+
+    #[test]
+    fn a_folder_that_is_gone_is_no_failure_but_a_missing_inbox_is() {
+        let inbox = tempfile::tempdir().expect("a temporary folder");
+        let mut walk = Walk::default();
+        walk.add_folder(Name::from_bytes(*b"gone"));
+        assert!(walk.next(inbox.path(), 64, &mut Plain::default()).is_none());
+        walk.add_inbox();
+        let missing = inbox.path().join("missing");
+        let entry = walk.next(&missing, 64, &mut Plain::default());
+        assert!(matches!(entry, Some(Entry::Failed(..))));
+    }
+}
