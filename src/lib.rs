@@ -5,6 +5,8 @@
 //! The pure core, which knows no I/O, no clock and no threads:
 //!
 //! - [`board`]: what sudoku is: cells, houses, faults, marks.
+//! - [`format`]: what a file says: from bytes to cases.
+//! - [`judge`]: what is right: from cases to marks.
 //!
 //! What the stages share:
 //!
@@ -33,9 +35,11 @@ pub mod board;
 pub mod cli;
 pub mod config;
 pub mod event;
+pub mod format;
 pub mod health;
 pub mod http;
 pub mod intake;
+pub mod judge;
 pub mod ledger;
 pub mod log;
 pub mod pool;
