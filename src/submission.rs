@@ -133,6 +133,12 @@ impl Signature {
         (self.bytes, self.modified) == (other.bytes, other.modified)
     }
 
+    /// Whether a file that looks like this now is the one that looked like `seen` before it was
+    /// taken: the same file, or its copy on another device, unchanged.
+    pub fn is_what_was_seen(&self, seen: &Signature) -> bool {
+        if self.identity.0 == seen.identity.0 { self == seen } else { self.has_content_of(seen) }
+    }
+
     #[cfg(test)]
     pub(crate) fn for_tests(bytes: u64) -> Signature {
         Signature { identity: (1, 1), bytes, modified: (0, 0) }

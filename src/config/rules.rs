@@ -45,6 +45,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("intake.waiting_files_max", SOME, |s| s.intake.waiting_files_max > 0),
     rule("intake.claim_files_max", SOME, |s| s.intake.claim_files_max > 0),
     rule("intake.depth_max", SOME, |s| s.intake.depth_max > 0),
+    rule("intake.name_bytes_max", SOME, |s| s.intake.name_bytes_max > 0),
     rule(
         "intake.temporary",
         "a list of patterns of one name, such as \"*.part\": not empty, without `/`, and not `*` \
@@ -62,6 +63,8 @@ pub(super) const RULES: &[Rule] = &[
     rule("grade.chunk_bytes_max", "at least twice grade.case_bytes_max", |s| {
         s.grade.chunk_bytes_max / 2 >= s.grade.case_bytes_max
     }),
+    rule("grade.chunk_cases_max", SOME, |s| s.grade.chunk_cases_max > 0),
+    rule("grade.streams_max", SOME, |s| s.grade.streams_max > 0),
     rule("grade.case_bytes_max", "a whole number from 4096 up", |s| {
         s.grade.case_bytes_max >= CASE_BYTES_LEAST
     }),

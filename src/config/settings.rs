@@ -115,6 +115,8 @@ pub struct Intake {
     pub claim_files_max: usize,
     /// How many folders deep the inbox is searched.
     pub depth_max: usize,
+    /// How many bytes a submission's name, its path under the inbox, may have.
+    pub name_bytes_max: usize,
     /// Names of files and folders that are left alone, as patterns: `*` is any run of characters.
     pub temporary: Vec<String>,
 }
@@ -154,6 +156,7 @@ impl Default for Intake {
             waiting_files_max: 16_384,
             claim_files_max: 512,
             depth_max: 64,
+            name_bytes_max: 1_024,
             temporary: temporary.map(String::from).to_vec(),
         }
     }
@@ -199,6 +202,10 @@ pub struct Grade {
     pub batch_bytes_max: usize,
     /// How many bytes are graded at once; a larger file is graded chunk by chunk.
     pub chunk_bytes_max: usize,
+    /// How many cases are graded at once; a file with more is graded in parts.
+    pub chunk_cases_max: usize,
+    /// How many large files are graded at the same time.
+    pub streams_max: usize,
     /// How many bytes one case, or one line, may have.
     pub case_bytes_max: usize,
     /// How many cases are reported, each by its own row, when a file ends before them.
@@ -215,6 +222,8 @@ impl Default for Grade {
             batch_files_max: 64,
             batch_bytes_max: MIB,
             chunk_bytes_max: 4 * MIB,
+            chunk_cases_max: 16_384,
+            streams_max: 2,
             case_bytes_max: 64 * KIB,
             missing_cases_max: 1_000,
             tries_max: 3,

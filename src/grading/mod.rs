@@ -1,0 +1,218 @@
+//! Grading: from taken files to rows and marks.
+//!
+//! Small files share a batch, and batches run on the pool. A large file is streamed: one thread
+//! reads it chunk by chunk and the pool marks the cases of each chunk. Whatever goes wrong here
+//! costs one submission its turn, and is never a mark.
+
+mod small;
+mod stream;
+
+use crate::archive::Archive;
+use crate::board::{Kind, Mark};
+use crate::config;
+use crate::event;
+use crate::format::{Found, Limits};
+use crate::judge::Judge;
+use crate::queue::{Budget, Queue};
+use crate::rows::CaseRows;
+use crate::submission::{Claimed, Graded, Signature, Step, Tally};
+use rayon::ThreadPool;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
+
+/// Cases that one thread marks at a time, so that few faults are in memory at once.
+const CASES_A_TASK: usize = 512;
+
+/// What grading works with.
+pub struct Parts {
+    /// Where taken files come from.
+    pub queue: Arc<Queue>,
+    /// Where they lie.
+    pub archive: Arc<Archive>,
+    /// The threads that mark cases.
+    pub pool: Arc<ThreadPool>,
+    /// Marks the cases.
+    pub judge: Judge,
+    /// How many bytes of rows may be on their way to the reports.
+    pub budget: Arc<Budget>,
+    /// Where results go.
+    pub results: SyncSender<Vec<Graded>>,
+    /// Gives a file back to intake because it changed while it was read, and says how.
+    pub give_back: Box<dyn Fn(Claimed, String) + Send + Sync>,
+    /// Its settings.
+    pub settings: config::Grade,
+    /// Whether text in reports is kept from being taken for formulas.
+    pub neutralise_formulas: bool,
+}
+
+/// The grading stage.
+pub struct Grading {
+    parts: Parts,
+    /// How many batches may be on the pool at a time.
+    batches: Budget,
+    batches_max: usize,
+}
+
+/// Why a file was not graded.
+#[derive(Debug)]
+enum Trouble {
+    /// It changed since it was taken: it has to settle again.
+    Changed(String),
+    /// It is too large to be graded in one go.
+    Large,
+    /// Something of ours failed.
+    Failed(String),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Trouble {
+        Trouble::Failed(format!("cannot read its file in the archive: {error}"))
+    }
+}
+
+impl Grading {
+    /// The stage.
+    pub fn new(parts: Parts) -> Grading {
+        let batches_max = parts.pool.current_num_threads() * 2;
+        Grading { parts, batches: Budget::new(batches_max), batches_max }
+    }
+
+    /// Grades small files until the queue has come to its end.
+    pub fn run_batches(self: &Arc<Self>) {
+        let settings = &self.parts.settings;
+        let bytes_max = settings.batch_bytes_max as u64;
+        while let Some(batch) = self.parts.queue.next_batch(settings.batch_files_max, bytes_max) {
+            self.batches.take(1);
+            let grading = Arc::clone(self);
+            self.parts.pool.spawn(move || {
+                grading.grade_batch(batch);
+                grading.batches.give(1);
+            });
+        }
+        // All batches are done when all their places are free again.
+        self.batches.take(self.batches_max);
+    }
+
+    /// Grades large files, one after the other, until the queue has come to its end.
+    pub fn run_streams(&self) {
+        while let Some(claimed) = self.parts.queue.next_large() {
+            self.grade_stream(claimed);
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            case_bytes_max: self.parts.settings.case_bytes_max,
+            missing_cases_max: self.parts.settings.missing_cases_max,
+        }
+    }
+
+    fn case_rows(&self, claimed: &Claimed) -> CaseRows {
+        CaseRows::new(&claimed.name, claimed.attempt, self.parts.neutralise_formulas)
+    }
+
+    /// Opens a submission's file and makes sure that it is what was taken.
+    fn open(&self, claimed: &Claimed) -> Result<(File, Signature), Trouble> {
+        let file = self.parts.archive.read(&claimed.archived_as)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(Trouble::Changed("it is not a regular file any more".into()));
+        }
+        let found = Signature::of(&metadata);
+        match &claimed.seen {
+            Some(seen) if !found.is_what_was_seen(seen) => {
+                Err(Trouble::Changed("it changed while it was taken".into()))
+            }
+            _ => Ok((file, found)),
+        }
+    }
+
+    /// Hands results on; waits while too many are on their way.
+    fn hand_on(&self, results: Vec<Graded>) {
+        if results.is_empty() {
+            return;
+        }
+        self.parts.budget.take(results.iter().map(|graded| graded.rows.len()).sum());
+        // The receiver is there for as long as grading is: the service ends stages in order.
+        let _ = self.parts.results.send(results);
+    }
+
+    /// Deals with a file that was not graded. If it has failed for good that is its result.
+    fn deal_with(&self, trouble: Trouble, mut claimed: Claimed, total: Tally) -> Option<Graded> {
+        let tries_max = self.parts.settings.tries_max;
+        match trouble {
+            Trouble::Changed(why) => {
+                (self.parts.give_back)(claimed, why);
+                self.parts.queue.graded(1);
+            }
+            Trouble::Large => self.parts.queue.push_large(claimed),
+            Trouble::Failed(reason) => {
+                claimed.tries += 1;
+                event::grade_failed(&claimed.name, claimed.tries, tries_max, &reason);
+                if claimed.tries >= tries_max {
+                    return Some(Graded {
+                        claimed,
+                        rows: Vec::new(),
+                        tally: Tally::default(),
+                        kind: None,
+                        step: Step::Failed { reason, total },
+                    });
+                }
+                let pause = Duration::from_millis(100) * 4u32.saturating_pow(claimed.tries);
+                self.parts.queue.push_later(claimed, Instant::now() + pause);
+            }
+        }
+        None
+    }
+}
+
+/// Runs `work`; a panic of it is a failure of ours with the panic's words.
+fn guarded<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
+    // What a panic leaves half done is thrown away by the caller.
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
+        Ok(result) => result,
+        Err(panic) => {
+            let words = (panic.downcast_ref::<String>().map(String::as_str))
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no words");
+            Err(Trouble::Failed(format!("grading panicked: {words}")))
+        }
+    }
+}
+
+/// Marks cases and appends their rows.
+struct Marker<'a> {
+    judge: Judge,
+    rows: &'a CaseRows,
+    kind: Option<Kind>,
+}
+
+impl Marker<'_> {
+    /// Marks the cases from `cases` in `found`, the first of which has this number in the
+    /// submission.
+    fn mark(
+        &self,
+        window: &[u8],
+        found: &Found,
+        cases: std::ops::Range<usize>,
+        first_number: u64,
+        marks: &mut Vec<Mark>,
+        rows: &mut Vec<u8>,
+    ) -> Tally {
+        let mut tally = Tally::default();
+        let mut number = first_number;
+        for task in found.cases[cases].chunks(CASES_A_TASK) {
+            marks.clear();
+            self.judge.mark(window, task, &found.puzzles, marks);
+            for mark in marks.iter() {
+                tally.count(mark);
+                self.rows.append(number, self.kind, mark, rows);
+                number += 1;
+            }
+        }
+        tally
+    }
+}

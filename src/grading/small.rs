@@ -1,0 +1,142 @@
+//! Batches of small files: each is read whole and graded in one go.
+
+use super::{Claimed, Found, Graded, Grading, Marker, Signature, Step, Tally, Trouble, event, guarded};
+use crate::board::{Kind, Mark};
+use crate::format::{Reader, kind_by_name};
+use std::cell::RefCell;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+/// Results of a batch are handed on early when they have more bytes of rows than this, and a file
+/// that has more by itself is streamed.
+const ROWS_BYTES_MAX: usize = 4 << 20;
+
+/// Memory of one thread, used again from file to file.
+#[derive(Default)]
+struct Scratch {
+    text: Vec<u8>,
+    found: Found,
+    marks: Vec<Mark>,
+    rows: Vec<u8>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+impl Grading {
+    /// Grades a batch of small files and hands the results on.
+    pub(super) fn grade_batch(&self, batch: Vec<Claimed>) {
+        let mut scratch = SCRATCH.take();
+        let mut results = Vec::with_capacity(batch.len());
+        let mut rows_bytes = 0;
+        let mut spent = Spent::default();
+        for claimed in batch {
+            let start = Instant::now();
+            match guarded(|| self.grade_small(&claimed, &mut scratch)) {
+                Ok((kind, tally, step)) => {
+                    spent.add(kind, tally.cases(), start.elapsed());
+                    rows_bytes += scratch.rows.len();
+                    let rows = scratch.rows.clone();
+                    results.push(Graded { claimed, rows, tally, kind, step });
+                }
+                Err(trouble) => {
+                    results.extend(self.deal_with(trouble, claimed, Tally::default()));
+                }
+            }
+            if rows_bytes > ROWS_BYTES_MAX {
+                rows_bytes = 0;
+                self.hand_on_batch(std::mem::take(&mut results));
+            }
+        }
+        self.hand_on_batch(results);
+        spent.tell();
+        SCRATCH.replace(scratch);
+    }
+
+    fn hand_on_batch(&self, results: Vec<Graded>) {
+        let files = results.len();
+        self.hand_on(results);
+        self.parts.queue.graded(files);
+    }
+
+    /// Grades one file; its rows are in the scratch memory.
+    fn grade_small(
+        &self,
+        claimed: &Claimed,
+        scratch: &mut Scratch,
+    ) -> Result<(Option<Kind>, Tally, Step), Trouble> {
+        let Scratch { text, found, marks, rows } = scratch;
+        self.read_whole(claimed, text)?;
+        event::bytes_read(text.len() as u64);
+        rows.clear();
+        let case_rows = self.case_rows(claimed);
+        let mut reader = Reader::new(kind_by_name(claimed.name.as_bytes()), self.limits());
+        let mut tally = Tally::default();
+        let mut at = 0;
+        found.cases_max = self.parts.settings.chunk_cases_max;
+        loop {
+            found.clear();
+            let window = &text[at..];
+            at += reader.read(window, true, found);
+            let kind = reader.kind();
+            let marker = Marker { judge: self.parts.judge, rows: &case_rows, kind };
+            let first = tally.cases() + 1;
+            tally.add(&marker.mark(window, found, 0..found.cases.len(), first, marks, rows));
+            if !found.capped {
+                let blake3 = *blake3::hash(text).as_bytes();
+                let step = Step::Finished { bytes: text.len() as u64, blake3, total: tally };
+                return Ok((kind, tally, step));
+            }
+            if rows.len() > ROWS_BYTES_MAX {
+                return Err(Trouble::Large);
+            }
+        }
+    }
+
+    /// Reads the whole file, unless it changes meanwhile.
+    fn read_whole(&self, claimed: &Claimed, text: &mut Vec<u8>) -> Result<(), Trouble> {
+        let (mut file, before) = self.open(claimed)?;
+        if before.bytes > self.parts.settings.chunk_bytes_max as u64 {
+            return Err(Trouble::Large);
+        }
+        text.clear();
+        text.reserve(before.bytes as usize + 1);
+        (&mut file).take(before.bytes + 1).read_to_end(text)?;
+        if text.len() as u64 != before.bytes || Signature::of(&file.metadata()?) != before {
+            return Err(Trouble::Changed("it changed while it was read".into()));
+        }
+        Ok(())
+    }
+}
+
+/// Time and cases of a batch, by kind.
+#[derive(Default)]
+struct Spent {
+    kinds: [(u64, Duration); Kind::ALL.len()],
+    of_no_kind: u64,
+}
+
+impl Spent {
+    fn add(&mut self, kind: Option<Kind>, cases: u64, took: Duration) {
+        match kind {
+            Some(kind) => {
+                let (all_cases, all_took) = &mut self.kinds[kind as usize];
+                *all_cases += cases;
+                *all_took += took;
+            }
+            None => self.of_no_kind += cases,
+        }
+    }
+
+    fn tell(&self) {
+        for (kind, (cases, took)) in Kind::ALL.into_iter().zip(self.kinds) {
+            if cases > 0 {
+                event::batch_graded(Some(kind), cases, took);
+            }
+        }
+        if self.of_no_kind > 0 {
+            event::batch_graded(None, self.of_no_kind, Duration::ZERO);
+        }
+    }
+}
