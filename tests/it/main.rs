@@ -1,5 +1,7 @@
 //! All integration tests, in one binary.
 
+mod command;
 mod config;
 mod http;
+mod log;
 mod structure;
