@@ -3,9 +3,12 @@
 //! Every change is one transaction and durable when the call returns (WAL, synchronous FULL). The
 //! ledger never touches submissions or reports; it says what is true of them.
 
+mod names;
 mod schema;
 #[cfg(test)]
 mod tests;
+
+use names::free_archive_name;
 
 use crate::board::{Kind, Verdict};
 use crate::submission::{Claimed, Name, Place, Progress, Signature, Status, Tally};
@@ -364,46 +367,6 @@ impl Ledger {
         })()
         .map_err(|error| self.sqlite(error))
     }
-}
-
-/// The first name for a submission in the archive that is free.
-fn free_archive_name(name: &Name, attempt: u32, place: impl Fn(&Name) -> Place) -> Name {
-    let mut name = name.clone();
-    let mut k = 0;
-    loop {
-        let wanted = archive_name(&name, attempt, k);
-        k += 1;
-        match place(&wanted) {
-            Place::Free => return wanted,
-            Place::Taken => {}
-            Place::Blocked(bytes) => {
-                let (folder, rest) = name.as_bytes().split_at(bytes.min(name.as_bytes().len()));
-                name = Name::from_bytes([folder, b"~", rest].concat());
-            }
-        }
-    }
-}
-
-/// Where a submission is to lie in the archive: under its own name; `p3~2.txt` for the second
-/// attempt; with a further number `k` where that is taken.
-fn archive_name(name: &Name, attempt: u32, k: u32) -> Name {
-    const FILE_NAME_BYTES_MAX: usize = 255;
-    let suffix = match (attempt, k) {
-        (1, 0) => return name.clone(),
-        (_, 0) => format!("~{attempt}"),
-        _ => format!("~{attempt}~{k}"),
-    };
-    let bytes = name.as_bytes();
-    let file = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-    let dot = bytes.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > file);
-    let (stem, extension) = bytes.split_at(dot.unwrap_or(bytes.len()));
-    let over = (bytes.len() - file + suffix.len()).saturating_sub(FILE_NAME_BYTES_MAX);
-    // Where the file's name leaves no room for the number, the number wins over the name's end.
-    let (stem, extension) = match stem.len().checked_sub(over).filter(|&kept| kept > file) {
-        Some(kept) => (&stem[..kept], extension),
-        None => (&bytes[..bytes.len() - over], &b""[..]),
-    };
-    Name::from_bytes([stem, suffix.as_bytes(), extension].concat())
 }
 
 fn counts(tally: &Tally) -> [i64; Verdict::ALL.len()] {

@@ -1,3 +1,4 @@
+use super::names::archive_name;
 use super::*;
 
 fn candidate(name: &[u8]) -> Candidate {
