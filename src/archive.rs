@@ -211,14 +211,27 @@ impl Archive {
         folder.open_file(file)
     }
 
-    /// Whether the archive holds something under this name.
-    pub fn holds(&self, archived_as: &Name) -> bool {
-        self.archive.join(archived_as.as_path()).symlink_metadata().is_ok()
+    /// What the archive holds under this name, if anything.
+    pub fn signature(&self, archived_as: &Name) -> Option<Signature> {
+        let path = self.archive.join(archived_as.as_path());
+        path.symlink_metadata().ok().map(|found| Signature::of(&found))
     }
 
-    /// The inode of what the inbox holds under this name, if anything.
-    pub fn inode_in_inbox(&self, name: &Name) -> Option<u64> {
-        self.inbox.join(name.as_path()).symlink_metadata().ok().map(|found| found.ino())
+    /// What the inbox holds under this name, if anything.
+    pub fn signature_in_inbox(&self, name: &Name) -> Option<Signature> {
+        let path = self.inbox.join(name.as_path());
+        path.symlink_metadata().ok().map(|found| Signature::of(&found))
+    }
+
+    /// Removes the name in the inbox of a file that the archive holds as well, the very same.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be removed.
+    pub fn drop_second_name(&self, name: &Name) -> io::Result<()> {
+        let (folder, file) = name.split();
+        let folder = Folder::open(&self.inbox, folder)?;
+        Ok(unlinkat(&folder, file, AtFlags::empty())?)
     }
 
     /// How many files lie in quarantine.

@@ -21,7 +21,15 @@
 //!
 //! - [`intake`]: which files are ready and ours.
 //! - [`queue`]: the bounded hand-over to grading.
+//! - [`grading`]: from taken files to rows and marks, on the [`pool`] of threads.
+//! - [`publish`]: rows appended, made durable, committed.
 //! - [`pool`]: the named pool of threads.
+//!
+//! The whole:
+//!
+//! - [`recovery`]: what an earlier run left behind is put right.
+//! - [`lock`]: one instance per root.
+//! - [`service`]: builds the stages, wires them, runs them and ends them in order.
 //!
 //! The surface:
 //!
@@ -36,13 +44,18 @@ pub mod cli;
 pub mod config;
 pub mod event;
 pub mod format;
+pub mod grading;
 pub mod health;
 pub mod http;
 pub mod intake;
 pub mod judge;
 pub mod ledger;
+pub mod lock;
 pub mod log;
 pub mod pool;
+pub mod publish;
 pub mod queue;
+pub mod recovery;
 pub mod rows;
+pub mod service;
 pub mod submission;

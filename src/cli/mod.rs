@@ -20,6 +20,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run the service: grade what is dropped into the inbox
+    Serve(serve::Args),
     /// Show the settings in force and where each came from, or check a settings file
     Config(config::Args),
 }
@@ -35,6 +37,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
             Cli::command().print_help().map_err(Error::Output)?;
             Ok(ExitCode::SUCCESS)
         }
+        Some(Command::Serve(args)) => serve::run(args),
         Some(Command::Config(args)) => config::run(args),
     }
 }
@@ -61,6 +64,9 @@ pub enum Error {
     /// The log cannot be set up.
     #[error(transparent)]
     Log(#[from] crate::log::Error),
+    /// The service cannot run.
+    #[error(transparent)]
+    Service(#[from] crate::service::Error),
     /// The command was not typed as it must be.
     #[error("{0}")]
     Usage(String),

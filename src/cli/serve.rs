@@ -1,9 +1,13 @@
-//! `gridmark serve`: what is settled before the service runs.
+//! `gridmark serve`: the service, until a signal ends it; or once over what is in the inbox.
 
 use super::Error;
 use super::config::SettingArgs;
 use crate::config::Settings;
 use crate::log;
+use crate::service::{self, Mode, Outcome, Progress};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
 
 /// The arguments of `gridmark serve`.
 #[derive(Debug, clap::Args)]
@@ -26,4 +30,54 @@ impl Args {
         log::start(&settings.log)?;
         Ok(settings)
     }
+}
+
+/// Runs the service.
+///
+/// # Errors
+///
+/// If the settings are wrong or the service cannot start.
+pub fn run(args: Args) -> Result<ExitCode, Error> {
+    let settings = args.settings()?;
+    let bar = (args.once && std::io::stderr().is_terminal()).then(progress_bar);
+    let shown = bar.clone();
+    let on_progress = shown
+        .map(|bar| -> Box<dyn FnMut(Progress)> { Box::new(move |progress| show(&bar, progress)) });
+    let outcome = service::run(&settings, Mode { once: args.once, on_progress })?;
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    if args.once {
+        tell(&outcome)?;
+    }
+    let all_well = outcome.committed && outcome.left == 0 && (!args.once || outcome.failed == 0);
+    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn progress_bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {msg} [{elapsed}]");
+    ProgressBar::new_spinner()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+}
+
+fn show(bar: &ProgressBar, progress: Progress) {
+    let Progress { submissions, cases, waiting } = progress;
+    bar.set_message(format!(
+        "{submissions} submissions graded, {cases} cases; {waiting} under way"
+    ));
+    bar.tick();
+}
+
+fn tell(outcome: &Outcome) -> Result<(), Error> {
+    let Outcome { submissions, cases, failed, left, .. } = outcome;
+    let mut out = std::io::stdout().lock();
+    write!(out, "{submissions} submissions graded, {cases} cases").map_err(Error::Output)?;
+    if *failed > 0 {
+        write!(out, "; {failed} in quarantine").map_err(Error::Output)?;
+    }
+    if *left > 0 {
+        write!(out, "; {left} could not be taken and are still in the inbox")
+            .map_err(Error::Output)?;
+    }
+    writeln!(out).map_err(Error::Output)
 }

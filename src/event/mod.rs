@@ -240,6 +240,12 @@ pub fn quarantined(name: &Name, reason: &str) {
     error!(%name, reason, "moved into quarantine");
 }
 
+/// A submission that cannot be graded could not be set aside; it stays in the archive.
+pub fn quarantine_failed(name: &Name, error: &dyn std::fmt::Display) {
+    counter!("gridmark_quarantine_errors_total").increment(1);
+    error!(%name, %error, "cannot move into quarantine; it stays in the archive");
+}
+
 /// How many files lie in quarantine.
 pub fn quarantine_holds(files: u64) {
     gauge!("gridmark_quarantined_files").set(files as f64);

@@ -1,6 +1,8 @@
 //! Batches of small files: each is read whole and graded in one go.
 
-use super::{Claimed, Found, Graded, Grading, Marker, Signature, Step, Tally, Trouble, event, guarded};
+use super::{
+    Claimed, Found, Graded, Grading, Marker, Signature, Step, Tally, Trouble, event, guarded,
+};
 use crate::board::{Kind, Mark};
 use crate::format::{Reader, kind_by_name};
 use std::cell::RefCell;
@@ -55,9 +57,9 @@ impl Grading {
     }
 
     fn hand_on_batch(&self, results: Vec<Graded>) {
-        let files = results.len();
+        // First this, so that publishing knows at once that nothing else is coming.
+        self.parts.queue.graded(results.len());
         self.hand_on(results);
-        self.parts.queue.graded(files);
     }
 
     /// Grades one file; its rows are in the scratch memory.

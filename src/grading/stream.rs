@@ -44,8 +44,8 @@ impl Grading {
                 other => other,
             };
             if let Some(failed) = self.deal_with(trouble, claimed, total) {
-                self.hand_on(vec![failed]);
                 self.parts.queue.graded(1);
+                self.hand_on(vec![failed]);
             }
         }
     }
@@ -65,9 +65,11 @@ impl Grading {
                 claimed.progress =
                     Some(Progress { checkpoint: checkpoint.clone(), tally: stream.total });
             }
-            self.hand_on(vec![graded]);
             if over {
                 self.parts.queue.graded(1);
+            }
+            self.hand_on(vec![graded]);
+            if over {
                 return Ok(());
             }
         }

@@ -117,7 +117,9 @@ impl Intake {
             // that is graded as it is.
             Ok(false) => {
                 self.parts.queue.done([claimed.id]);
-                self.parts.queue.push(Claimed { seen: None, ..claimed });
+                let seen = self.parts.archive.signature(&claimed.archived_as);
+                let bytes = seen.map_or(claimed.bytes, |seen| seen.bytes);
+                self.parts.queue.push(Claimed { seen, bytes, ..claimed });
             }
             Err(error) => {
                 event::put_back_failed(&claimed.name, &error);

@@ -120,7 +120,7 @@ fn the_checks_find_modules_that_may_not_be_named() {
         ("src/board/mod.rs", "use gridmark::format::Case;"),
         ("src/format/killer/cages.rs", "use crate::judge::Judge;"),
         ("src/format/killer/cages.rs", "use super::super::super::judge::Judge;"),
-        ("src/intake/mod.rs", "use crate::queue::Queue;"),
+        ("src/intake/mod.rs", "use crate::grading::Grading;"),
         ("src/intake/scan.rs", "use crate::publish::Publisher;"),
         ("src/publish/mod.rs", "fn f() { crate::grading::grade() }"),
         ("src/ledger.rs", "use crate::config::Settings;"),

@@ -34,6 +34,8 @@ pub const MODULES: &[(&str, &[&str])] = &[
         "publish",
         &["board", "submission", "event", "config", "health", "ledger", "archive", "queue", "rows"],
     ),
+    ("recovery", &["submission", "event", "ledger", "archive"]),
+    ("lock", &[]),
     ("service", &["*"]),
     // The surface.
     ("http", &[]),

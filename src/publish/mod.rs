@@ -1,0 +1,327 @@
+//! Publishing: rows are appended, made durable, and then the ledger says that they are there.
+//!
+//! Results that arrive close together share one commit. If the disk refuses, the same results are
+//! tried again until it takes them: the reports are cut back first, so that no row is there twice.
+
+mod reports;
+
+use crate::archive::Archive;
+use crate::board::Kind;
+use crate::config;
+use crate::event;
+use crate::health::Health;
+use crate::ledger::{Commit, Finished, Ledger};
+use crate::queue::{Budget, Queue};
+use crate::rows::{CASE_HEADER, Outcome, SUBMISSION_HEADER, report_of, submission_row};
+use crate::submission::{Claimed, Graded, Name, Progress, Status, Step, Tally};
+use jiff::Timestamp;
+use reports::Reports;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// The report with a row per submission.
+const SUBMISSIONS: &[u8] = b"submissions.csv";
+
+/// The longest time between two signs of life.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// The pause after the first failed commit; it doubles with each.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// How often a service that is to end goes on trying to commit.
+const TRIES_AT_THE_END: u32 = 5;
+
+/// What publishing works with.
+pub struct Parts {
+    /// What is claimed and marked.
+    pub ledger: Arc<Ledger>,
+    /// The folders of the submissions' files.
+    pub archive: Arc<Archive>,
+    /// Where it says what is done.
+    pub queue: Arc<Queue>,
+    /// Where it says how it is.
+    pub health: Arc<Health>,
+    /// The bytes of rows that are on their way.
+    pub budget: Arc<Budget>,
+    /// The folder of reports.
+    pub reports: PathBuf,
+    /// Its settings.
+    pub settings: config::Publish,
+    /// Whether the service is to end.
+    pub stopping: Arc<AtomicBool>,
+    /// What has been published.
+    pub published: Arc<Published>,
+}
+
+/// What has been published since the start.
+#[derive(Default)]
+pub struct Published {
+    /// Submissions that are done.
+    pub submissions: AtomicU64,
+    /// Of these, the ones that could not be graded by a failure of ours.
+    pub failed: AtomicU64,
+    /// Cases that are marked.
+    pub cases: AtomicU64,
+}
+
+/// The publishing stage.
+pub struct Publisher {
+    parts: Parts,
+    reports: Reports,
+    pending: Pending,
+}
+
+/// What waits for the next commit.
+#[derive(Default)]
+struct Pending {
+    rows: BTreeMap<Name, Vec<u8>>,
+    results: Vec<Result>,
+    bytes: usize,
+    since: Option<Instant>,
+}
+
+/// A result whose rows are in [`Pending::rows`].
+struct Result {
+    claimed: Claimed,
+    kind: Option<Kind>,
+    tally: Tally,
+    step: Step,
+    rows_bytes: usize,
+}
+
+/// What keeps results from being committed.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("cannot write the report {report}: {source}")]
+    Report { report: String, source: std::io::Error },
+    #[error("cannot make the archive durable: {0}")]
+    Archive(std::io::Error),
+    #[error(transparent)]
+    Ledger(#[from] crate::ledger::Error),
+}
+
+impl Publisher {
+    /// The stage.
+    pub fn new(parts: Parts) -> Publisher {
+        let reports = Reports::new(parts.reports.clone());
+        Publisher { parts, reports, pending: Pending::default() }
+    }
+
+    /// Publishes results until nobody can send any more. `false` if the last ones could not be
+    /// made durable; then the next start grades them again.
+    pub fn run(mut self, results: &Receiver<Vec<Graded>>) -> bool {
+        let mut open = true;
+        let mut all_committed = true;
+        while open {
+            self.parts.health.beat("publish");
+            match results.recv_timeout(self.patience()) {
+                Ok(graded) => {
+                    graded.into_iter().for_each(|graded| self.add(graded));
+                    while !self.is_full()
+                        && let Ok(graded) = results.try_recv()
+                    {
+                        graded.into_iter().for_each(|graded| self.add(graded));
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => open = false,
+            }
+            let nothing_else_comes = !open || self.parts.queue.is_idle();
+            let waited = self.pending.since.is_some_and(|since| since.elapsed() >= self.wait_max());
+            if !self.pending.results.is_empty() && (nothing_else_comes || waited || self.is_full())
+            {
+                all_committed &= self.commit();
+            }
+        }
+        self.parts.health.rest("publish");
+        all_committed
+    }
+
+    fn wait_max(&self) -> Duration {
+        Duration::from_millis(self.parts.settings.commit_wait_ms_max)
+    }
+
+    fn is_full(&self) -> bool {
+        self.pending.bytes >= self.parts.settings.pending_bytes_max
+    }
+
+    /// How long the next result may keep those that are pending waiting.
+    fn patience(&self) -> Duration {
+        match self.pending.since {
+            Some(_) if self.parts.queue.is_idle() => Duration::ZERO,
+            Some(since) => {
+                self.wait_max().saturating_sub(since.elapsed()).min(Duration::from_millis(2))
+            }
+            None => BEAT,
+        }
+    }
+
+    fn add(&mut self, graded: Graded) {
+        let Graded { claimed, rows, tally, kind, step } = graded;
+        self.pending.since.get_or_insert_with(Instant::now);
+        self.pending.bytes += rows.len();
+        let rows_bytes = rows.len();
+        if !rows.is_empty() {
+            let report = self.pending.rows.entry(report_of(&claimed.name)).or_default();
+            report.extend_from_slice(&rows);
+        }
+        self.pending.results.push(Result { claimed, kind, tally, step, rows_bytes });
+    }
+
+    /// Commits what is pending, however often it takes. `false` if the service is to end and it
+    /// could not be done.
+    fn commit(&mut self) -> bool {
+        let mut pause = FIRST_PAUSE;
+        let pause_max = Duration::from_millis(self.parts.settings.retry_ms_max);
+        let mut tries_at_the_end = 0;
+        loop {
+            self.parts.health.beat("publish");
+            let start = Instant::now();
+            match self.try_commit() {
+                Ok(bytes) => {
+                    event::committed(bytes, start.elapsed());
+                    self.parts.health.well("reports");
+                    self.settle_up();
+                    return true;
+                }
+                Err(error) => {
+                    event::commit_failed(&error);
+                    self.parts.health.unwell("reports", error.to_string());
+                    self.reports.roll_back();
+                }
+            }
+            if self.parts.stopping.load(Ordering::Acquire) {
+                tries_at_the_end += 1;
+                if tries_at_the_end > TRIES_AT_THE_END {
+                    self.give_up();
+                    return false;
+                }
+            }
+            std::thread::sleep(pause.min(pause_max));
+            pause *= 2;
+        }
+    }
+
+    /// Appends all rows, makes them durable and commits; returns how many bytes were appended.
+    fn try_commit(&mut self) -> std::result::Result<u64, Error> {
+        let Publisher { parts, reports, pending } = self;
+        let graded_at_ms = Timestamp::now().as_millisecond();
+        let neutralise = parts.settings.neutralise_formulas;
+        let mut commit = Commit::default();
+        let mut summary = Vec::new();
+        for result in &pending.results {
+            match &result.step {
+                Step::Chunk { checkpoint } => commit.progressed.push(result.progress(checkpoint)),
+                Step::Finished { bytes, blake3, total } => {
+                    let status = Status::of(total);
+                    let done = result.done(graded_at_ms, status, *total);
+                    commit.finished.push(Finished { bytes: *bytes, blake3: Some(*blake3), ..done });
+                }
+                Step::Failed { reason, total } => {
+                    let done = result.done(graded_at_ms, Status::Failed, *total);
+                    commit.finished.push(Finished { reason: Some(reason.clone()), ..done });
+                }
+            }
+            if !matches!(result.step, Step::Chunk { .. })
+                && let Some(done) = commit.finished.last()
+            {
+                summary.extend_from_slice(&row_of(&result.claimed, done, neutralise));
+            }
+        }
+        let mut bytes = 0;
+        for (report, rows) in &pending.rows {
+            bytes += reports.append(&parts.ledger, report, CASE_HEADER, rows)?;
+        }
+        if !summary.is_empty() {
+            let report = Name::from_bytes(SUBMISSIONS);
+            bytes += reports.append(&parts.ledger, &report, SUBMISSION_HEADER, &summary)?;
+        }
+        reports.sync()?;
+        parts.archive.sync().map_err(Error::Archive)?;
+        commit.report_lengths = reports.lengths();
+        parts.ledger.commit(&commit)?;
+        reports.committed();
+        Ok(bytes)
+    }
+
+    /// Lets go of what is pending: its claims stand, and the next start grades them again.
+    fn give_up(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        self.parts.queue.done(pending.results.iter().map(|result| result.claimed.id));
+        self.parts.budget.give(pending.results.iter().map(|result| result.rows_bytes).sum());
+    }
+
+    /// Tells everybody what is durable now.
+    fn settle_up(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        let mut done = Vec::new();
+        for result in &pending.results {
+            let claimed = &result.claimed;
+            event::cases_committed(result.kind, &result.tally);
+            self.parts.published.cases.fetch_add(result.tally.cases(), Ordering::Relaxed);
+            let status = match &result.step {
+                Step::Chunk { .. } => continue,
+                Step::Finished { total, .. } => Status::of(total),
+                Step::Failed { reason, .. } => {
+                    self.quarantine(claimed, reason);
+                    self.parts.published.failed.fetch_add(1, Ordering::Relaxed);
+                    Status::Failed
+                }
+            };
+            let latency = claimed.ready.elapsed();
+            event::submission_committed(&claimed.name, claimed.attempt, status, latency);
+            self.parts.published.submissions.fetch_add(1, Ordering::Relaxed);
+            done.push(claimed.id);
+        }
+        self.parts.queue.done(done);
+        self.parts.budget.give(pending.results.iter().map(|result| result.rows_bytes).sum());
+    }
+
+    fn quarantine(&self, claimed: &Claimed, reason: &str) {
+        match self.parts.archive.quarantine(claimed.id, &claimed.archived_as) {
+            Ok(_) => event::quarantined(&claimed.name, reason),
+            // It stays in the archive, and the next start tries again.
+            Err(error) => event::quarantine_failed(&claimed.name, &error),
+        }
+        event::quarantine_holds(self.parts.archive.quarantined_files());
+    }
+}
+
+impl Result {
+    /// How far a large submission has come with this chunk.
+    fn progress(&self, checkpoint: &str) -> (i64, Option<Kind>, Progress) {
+        let before = self.claimed.progress.as_ref();
+        let mut tally = before.map_or(Tally::default(), |before| before.tally);
+        tally.add(&self.tally);
+        (self.claimed.id, self.kind, Progress { checkpoint: checkpoint.to_owned(), tally })
+    }
+
+    fn done(&self, graded_at_ms: i64, status: Status, tally: Tally) -> Finished {
+        Finished {
+            id: self.claimed.id,
+            status,
+            graded_at_ms,
+            bytes: self.claimed.bytes,
+            blake3: None,
+            kind: self.kind,
+            tally,
+            reason: None,
+        }
+    }
+}
+
+fn row_of(claimed: &Claimed, done: &Finished, neutralise: bool) -> Vec<u8> {
+    let outcome = Outcome {
+        status: done.status,
+        graded_at_ms: done.graded_at_ms,
+        bytes: done.bytes,
+        blake3: done.blake3.as_ref(),
+        kind: done.kind,
+        tally: done.tally,
+    };
+    submission_row(claimed, &outcome, neutralise)
+}

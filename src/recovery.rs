@@ -1,0 +1,96 @@
+//! What an earlier run left behind is put right before anything new is taken.
+//!
+//! Reports are cut back to what is committed; claims without marks are graded again, or released
+//! if their files never left the inbox.
+
+use crate::archive::{Archive, Taken};
+use crate::event;
+use crate::ledger::{Ledger, OpenClaim};
+use crate::submission::Claimed;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Where the file of a claim is found.
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    /// In the archive: it is graded again.
+    InArchive,
+    /// In the inbox, or nowhere: the claim is released.
+    NotTaken,
+}
+
+/// Puts everything right, and returns the claims that are to be graded again, oldest first.
+///
+/// # Errors
+///
+/// If the ledger cannot be read or written.
+pub fn recover(
+    ledger: &Ledger,
+    archive: &Archive,
+    reports: &Path,
+) -> Result<Vec<Claimed>, crate::ledger::Error> {
+    for (report, committed) in ledger.report_lengths()? {
+        // What cannot be cut now is cut before anything is appended to it.
+        if let Ok(bytes @ 1..) = cut(&reports.join(report.as_path()), committed) {
+            event::report_cut(&report, bytes);
+        }
+    }
+    for (id, archived_as) in ledger.failed()? {
+        if archive.signature(&archived_as).is_some()
+            && let Err(error) = archive.quarantine(id, &archived_as)
+        {
+            event::quarantine_failed(&archived_as, &error);
+        }
+    }
+    let mut again = Vec::new();
+    let mut released = Vec::new();
+    for claim in ledger.open_claims()? {
+        match find(archive, &claim) {
+            Ok(Found::InArchive) => again.push(claim.claimed),
+            Ok(Found::NotTaken) => released.push(claim.claimed.id),
+            // The claim stands, and the next start tries again.
+            Err(error) => event::claim_failed(&claim.claimed.name, &error),
+        }
+    }
+    ledger.release(&released)?;
+    event::recovered(again.len(), released.len());
+    event::quarantine_holds(archive.quarantined_files());
+    Ok(again)
+}
+
+/// Cuts a report to this length; how many bytes that took off.
+fn cut(path: &Path, committed: u64) -> io::Result<u64> {
+    let file = File::options().write(true).open(path)?;
+    let length = file.metadata()?.len();
+    if length <= committed {
+        return Ok(0);
+    }
+    file.set_len(committed)?;
+    file.sync_all()?;
+    Ok(length - committed)
+}
+
+fn find(archive: &Archive, claim: &OpenClaim) -> io::Result<Found> {
+    let OpenClaim { claimed, inode } = claim;
+    if archive.is_hidden(claimed.id) {
+        return match archive.complete(claimed.id, &claimed.archived_as)? {
+            Taken::Yes => Ok(Found::InArchive),
+            Taken::Gone => Ok(Found::NotTaken),
+            Taken::Occupied => Err(io::Error::other(
+                "its place in the archive is taken by something else; move that away",
+            )),
+        };
+    }
+    let in_archive = archive.signature(&claimed.archived_as);
+    let in_inbox = archive.signature_in_inbox(&claimed.name);
+    match (in_archive, in_inbox) {
+        (Some(archived), Some(there)) if archived.identity == there.identity => {
+            archive.drop_second_name(&claimed.name)?;
+            Ok(Found::InArchive)
+        }
+        (_, Some(there)) if there.identity.1 == *inode => Ok(Found::NotTaken),
+        (Some(_), _) => Ok(Found::InArchive),
+        (None, _) => Ok(Found::NotTaken),
+    }
+}

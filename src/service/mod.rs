@@ -1,0 +1,330 @@
+//! The service: builds the stages, wires them, runs them and ends them in order. It alone names
+//! them all.
+
+mod stages;
+mod upkeep;
+
+use crate::archive::Archive;
+use crate::config::{Settings, Watch};
+use crate::event::{self, Recorder};
+use crate::health::Health;
+use crate::http;
+use crate::judge::{Tier, UnsupportedTier};
+use crate::ledger::{self, Ledger};
+use crate::lock::{self, Lock};
+use crate::publish::Published;
+use crate::queue::{Limits, Queue};
+use crate::recovery::recover;
+use crate::submission::Claimed;
+use stages::{Ended, Stages};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+use upkeep::Upkeep;
+
+/// The exit code after a second signal.
+const EXIT_NOW: i32 = 130;
+
+/// Why the service did not run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A folder of the service cannot be made.
+    #[error("cannot make the folder {}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Another instance works on this root.
+    #[error(transparent)]
+    Lock(#[from] lock::Error),
+    /// The ledger cannot be used.
+    #[error(transparent)]
+    Ledger(#[from] ledger::Error),
+    /// The address for metrics and health is not to be had.
+    #[error("cannot listen on {address}; --listen takes another address")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The tier that is set cannot be had.
+    #[error("the setting grade.tier: {0}")]
+    Tier(#[from] UnsupportedTier),
+    /// The system refuses something that the service cannot do without.
+    #[error("cannot start {what}: {source}")]
+    System {
+        /// What.
+        what: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// How the service is to run.
+#[derive(Default)]
+pub struct Mode {
+    /// Grade what is in the inbox and end; metrics and health are not served then.
+    pub once: bool,
+    /// Told ten times a second how far it has come.
+    pub on_progress: Option<Box<dyn FnMut(Progress)>>,
+}
+
+/// How far the service has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Submissions that are done.
+    pub submissions: u64,
+    /// Cases that are marked.
+    pub cases: u64,
+    /// Submissions that are taken and not done.
+    pub waiting: usize,
+}
+
+/// How the service ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// Submissions that were done.
+    pub submissions: u64,
+    /// Of these, the ones that gridmark failed to grade.
+    pub failed: u64,
+    /// Cases that were marked.
+    pub cases: u64,
+    /// Files that a run that ends by itself could not take.
+    pub left: usize,
+    /// Whether all that was graded is durable.
+    pub committed: bool,
+}
+
+/// What all parts of the service share.
+struct Shared {
+    settings: Settings,
+    tier: Tier,
+    ledger: Arc<Ledger>,
+    archive: Arc<Archive>,
+    queue: Arc<Queue>,
+    health: Arc<Health>,
+    published: Arc<Published>,
+    stopping: Arc<AtomicBool>,
+}
+
+/// Runs the service until a signal ends it, or until there is nothing more to do if it is to run
+/// once.
+///
+/// # Errors
+///
+/// If it cannot start. Once it runs it goes on, and says in `/readyz` what is wrong.
+pub fn run(settings: &Settings, mode: Mode) -> Result<Outcome, Error> {
+    let mut settings = settings.clone();
+    if mode.once {
+        // Whoever is to end by itself needs no hints: one look is enough.
+        settings.intake.watch = Watch::Off;
+    }
+    let recorder = Recorder::install()
+        .map_err(|error| Error::System { what: "the metrics", source: io::Error::other(error) })?;
+    raise_descriptor_limit();
+    let (shared, lock, claims) = prepare(settings)?;
+    let listener = if mode.once { None } else { Some(listen(shared.settings.http.listen)?) };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| Error::System { what: "the runtime", source })?;
+    let root = &shared.settings.paths.root;
+    event::started(env!("CARGO_PKG_VERSION"), shared.tier.name(), root);
+    let ended = runtime.block_on(supervise(Arc::new(shared), recorder, claims, listener, mode));
+    drop(lock);
+    ended
+}
+
+/// Makes everything ready that the stages work on.
+fn prepare(settings: Settings) -> Result<(Shared, Lock, Vec<Claimed>), Error> {
+    let tier = match settings.grade.tier.trim() {
+        "auto" => Tier::best(),
+        name => Tier::named(name)?,
+    };
+    let paths = &settings.paths;
+    for path in [paths.state(), paths.reports(), paths.inbox(), paths.archive(), paths.quarantine()]
+    {
+        std::fs::create_dir_all(&path).map_err(|source| Error::Folder { path, source })?;
+    }
+    let lock = Lock::take(&paths.state().join("lock"))?;
+    let ledger = Ledger::open(&paths.state().join("ledger.db"))?;
+    let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine())
+        .map_err(|source| Error::Folder { path: paths.archive(), source })?;
+    let claims = recover(&ledger, &archive, &paths.reports())?;
+    let queue = Queue::new(Limits {
+        files_max: settings.queue.files_max,
+        bytes_max: settings.queue.bytes_max,
+        chunk_bytes_max: settings.grade.chunk_bytes_max as u64,
+    });
+    let health = Arc::new(Health::default());
+    health.unwell("first scan", "the first scan of the inbox is not done");
+    let shared = Shared {
+        settings,
+        tier,
+        ledger: Arc::new(ledger),
+        archive: Arc::new(archive),
+        queue: Arc::new(queue),
+        health,
+        published: Arc::default(),
+        stopping: Arc::default(),
+    };
+    Ok((shared, lock, claims))
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
+    let listener = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    let listener = listener.map_err(|source| Error::Listen { address, source })?;
+    event::listening(listener.local_addr().unwrap_or(address));
+    Ok(listener)
+}
+
+/// As many descriptors as the system lets us have; what is bounded is bounded by settings.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // Without it gridmark works as well, until it needs more.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
+/// Runs the stages, the timers and the HTTP surface, and ends them in order.
+async fn supervise(
+    shared: Arc<Shared>,
+    recorder: Recorder,
+    claims: Vec<Claimed>,
+    listener: Option<TcpListener>,
+    mut mode: Mode,
+) -> Result<Outcome, Error> {
+    let system = |what| move |source| Error::System { what, source };
+    let mut signals = Signals::new().map_err(system("signals"))?;
+    let mut upkeep = Upkeep::new(Arc::clone(&shared), recorder.clone());
+    let (stages, mut ended) =
+        Stages::start(&shared, claims, mode.once).map_err(system("threads"))?;
+    let (stop_http, http) = serve_http(&shared, recorder, listener).map_err(system("HTTP"))?;
+    let mut tick = tokio::time::interval(Duration::from_millis(100));
+    let mut stopping = false;
+    let ended: Ended = loop {
+        tokio::select! {
+            // A sender that is gone without a word belongs to a thread that has ended the process.
+            result = &mut ended => break result.unwrap_or_default(),
+            name = signals.next() => {
+                if stopping {
+                    std::process::exit(EXIT_NOW);
+                }
+                stopping = true;
+                event::stopping(name);
+                upkeep.stopping();
+                shared.stopping.store(true, Ordering::Release);
+                shared.health.unwell("stopping", "the service is stopping");
+                stages.stop();
+            }
+            _ = tick.tick() => {
+                upkeep.tick();
+                if let Some(on_progress) = &mut mode.on_progress {
+                    on_progress(shared.progress());
+                }
+            }
+        }
+    };
+    let _ = stop_http.send(());
+    if let Some(http) = http {
+        let _ = http.await;
+    }
+    event::stopped();
+    let Progress { submissions, cases, .. } = shared.progress();
+    let failed = shared.published.failed.load(Ordering::Relaxed);
+    Ok(Outcome { submissions, failed, cases, left: ended.left, committed: ended.committed })
+}
+
+impl Shared {
+    fn progress(&self) -> Progress {
+        let flow = self.queue.flow();
+        Progress {
+            submissions: self.published.submissions.load(Ordering::Relaxed),
+            cases: self.published.cases.load(Ordering::Relaxed),
+            waiting: flow.queue_files + flow.in_flight_files,
+        }
+    }
+}
+
+/// What the HTTP surface shows.
+struct Shown {
+    health: Arc<Health>,
+    recorder: Recorder,
+}
+
+impl http::Surface for Shown {
+    fn metrics(&self) -> String {
+        self.recorder.render()
+    }
+
+    fn live(&self) -> Result<(), String> {
+        self.health.live()
+    }
+
+    fn ready(&self) -> Result<(), Vec<String>> {
+        self.health.ready()
+    }
+
+    fn accept_failed(&self, error: &io::Error) {
+        event::accept_failed(error);
+    }
+}
+
+type HttpTask = (oneshot::Sender<()>, Option<tokio::task::JoinHandle<()>>);
+
+fn serve_http(
+    shared: &Arc<Shared>,
+    recorder: Recorder,
+    listener: Option<TcpListener>,
+) -> io::Result<HttpTask> {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let Some(listener) = listener else {
+        return Ok((stop, None));
+    };
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let settings = &shared.settings.http;
+    let options = http::Options {
+        connections_max: settings.connections_max,
+        header_bytes_max: settings.header_bytes_max,
+        header_read_time_max: Duration::from_millis(settings.header_read_ms_max),
+        connection_time_max: Duration::from_millis(settings.connection_ms_max),
+    };
+    let shown = Arc::new(Shown { health: Arc::clone(&shared.health), recorder });
+    let task = tokio::spawn(http::serve(listener, shown, options, async {
+        let _ = stopped.await;
+    }));
+    Ok((stop, Some(task)))
+}
+
+/// The signals that end the service.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}

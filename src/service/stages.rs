@@ -1,0 +1,138 @@
+//! The threads of the stages, and their end in the order of the flow.
+
+use super::Shared;
+use crate::event;
+use crate::grading::{self, Grading};
+use crate::intake::{self, Intake, Mailbox};
+use crate::judge::Judge;
+use crate::pool;
+use crate::publish::{self, Publisher};
+use crate::queue::Budget;
+use crate::submission::Claimed;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread::{Builder, JoinHandle};
+use tokio::sync::oneshot;
+
+/// Batches of results that may wait to be published; their bytes are bounded by a budget.
+const RESULTS_MAX: usize = 256;
+
+/// The exit code when a thread of ours panics: the process ends, and a restart recovers.
+const EXIT_PANIC: i32 = 70;
+
+/// How the stages ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ended {
+    /// Files that intake could not take, though it was to run until it had.
+    pub(super) left: usize,
+    /// Whether all that was graded is durable.
+    pub(super) committed: bool,
+}
+
+/// The running stages.
+pub(super) struct Stages {
+    mailbox: Arc<Mailbox>,
+}
+
+impl Stages {
+    /// Starts all stages, beginning with what an earlier run left to be graded again. What is
+    /// returned beside them tells when all have ended.
+    pub(super) fn start(
+        shared: &Arc<Shared>,
+        claims: Vec<Claimed>,
+        once: bool,
+    ) -> io::Result<(Stages, oneshot::Receiver<Ended>)> {
+        let settings = &shared.settings;
+        let (results, published) = sync_channel(RESULTS_MAX);
+        // Twice what one commit takes, so that grading goes on while a commit is under way.
+        let budget = Arc::new(Budget::new(settings.publish.pending_bytes_max.saturating_mul(2)));
+        let (intake, mailbox) = Intake::new(intake_parts(shared, once));
+        let to_intake = Arc::clone(&mailbox);
+        let grading = Arc::new(Grading::new(grading::Parts {
+            queue: Arc::clone(&shared.queue),
+            archive: Arc::clone(&shared.archive),
+            pool: Arc::new(pool::new(settings.grade.threads_max).map_err(io::Error::other)?),
+            judge: Judge::new(shared.tier),
+            budget: Arc::clone(&budget),
+            results,
+            give_back: Box::new(move |claimed, why| to_intake.give_back(claimed, why)),
+            settings: settings.grade.clone(),
+            neutralise_formulas: settings.publish.neutralise_formulas,
+        }));
+        let publisher = Publisher::new(publish_parts(shared, budget));
+        let on_room = Arc::clone(&mailbox);
+        shared.queue.on_room(move || on_room.wake());
+        claims.into_iter().for_each(|claimed| shared.queue.push(claimed));
+
+        let publish = spawn("publish", move || publisher.run(&published))?;
+        let mut graders = Vec::new();
+        let batches = Arc::clone(&grading);
+        graders.push(spawn("batches", move || batches.run_batches())?);
+        for _ in 0..settings.grade.streams_max {
+            let streams = Arc::clone(&grading);
+            graders.push(spawn("stream", move || streams.run_streams())?);
+        }
+        drop(grading);
+        let intake = spawn("intake", move || intake.run())?;
+        let queue = Arc::clone(&shared.queue);
+        let (tell, ended) = oneshot::channel();
+        spawn("supervise", move || {
+            let left = intake.join().unwrap_or_default();
+            queue.close();
+            for grader in graders {
+                let _ = grader.join();
+            }
+            let committed = publish.join().unwrap_or_default();
+            let _ = tell.send(Ended { left, committed });
+        })?;
+        Ok((Stages { mailbox }, ended))
+    }
+
+    /// Asks the stages to end: no more files are taken, and what was taken is finished.
+    pub(super) fn stop(&self) {
+        self.mailbox.stop();
+    }
+}
+
+fn intake_parts(shared: &Shared, once: bool) -> intake::Parts {
+    intake::Parts {
+        archive: Arc::clone(&shared.archive),
+        ledger: Arc::clone(&shared.ledger),
+        queue: Arc::clone(&shared.queue),
+        health: Arc::clone(&shared.health),
+        settings: shared.settings.intake.clone(),
+        once,
+    }
+}
+
+fn publish_parts(shared: &Shared, budget: Arc<Budget>) -> publish::Parts {
+    publish::Parts {
+        ledger: Arc::clone(&shared.ledger),
+        archive: Arc::clone(&shared.archive),
+        queue: Arc::clone(&shared.queue),
+        health: Arc::clone(&shared.health),
+        budget,
+        reports: shared.settings.paths.reports(),
+        settings: shared.settings.publish.clone(),
+        stopping: Arc::clone(&shared.stopping),
+        published: Arc::clone(&shared.published),
+    }
+}
+
+/// A named thread. The other stages cannot go on without one that panicked, and everything is
+/// made for a sudden end, so that is what there is then.
+fn spawn<T: Send + 'static>(
+    name: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    Builder::new().name(name.to_owned()).spawn(move || {
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
+            Ok(value) => value,
+            Err(_) => {
+                event::thread_panicked(name);
+                std::process::exit(EXIT_PANIC)
+            }
+        }
+    })
+}

@@ -1,0 +1,92 @@
+//! What is done on a timer: gauges, the room on the disk, and signs of life to the system.
+
+use super::Shared;
+use crate::event::{self, Recorder};
+use rustix::fs::StatVfsMountFlags;
+use sd_notify::NotifyState;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often gauges and disk are looked at.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// The timers of the service.
+pub(super) struct Upkeep {
+    shared: Arc<Shared>,
+    recorder: Recorder,
+    next: Instant,
+    /// Whether the system was told that the service is ready.
+    told_ready: bool,
+}
+
+impl Upkeep {
+    pub(super) fn new(shared: Arc<Shared>, recorder: Recorder) -> Upkeep {
+        Upkeep { shared, recorder, next: Instant::now(), told_ready: false }
+    }
+
+    /// Does what is due.
+    pub(super) fn tick(&mut self) {
+        if !self.told_ready && self.shared.health.ready().is_ok() {
+            self.told_ready = true;
+            tell_system(&[NotifyState::Ready, NotifyState::Status("grading")]);
+        }
+        if self.next > Instant::now() {
+            return;
+        }
+        self.next = Instant::now() + PERIOD;
+        let flow = self.shared.queue.flow();
+        event::flow(flow.queue_files, flow.queue_bytes, flow.in_flight_files, flow.oldest);
+        self.look_at_disk();
+        self.recorder.upkeep();
+        if self.shared.health.live().is_ok() {
+            tell_system(&[NotifyState::Watchdog]);
+        }
+    }
+
+    /// The service is ending.
+    pub(super) fn stopping(&self) {
+        tell_system(&[NotifyState::Stopping, NotifyState::Status("finishing what was taken")]);
+    }
+
+    fn look_at_disk(&self) {
+        let paths = &self.shared.settings.paths;
+        let least = self.shared.settings.publish.disk_free_bytes_min;
+        let mut least_free = u64::MAX;
+        let mut trouble = None;
+        for path in [paths.reports(), paths.archive(), paths.state()] {
+            match free_bytes(&path) {
+                Ok(free) => {
+                    least_free = least_free.min(free);
+                    if free < least {
+                        let path = path.display();
+                        trouble = Some(format!(
+                            "the disk that holds {path} has {free} bytes free, fewer than \
+                             publish.disk_free_bytes_min = {least}; no more files are taken"
+                        ));
+                    }
+                }
+                Err(why) => trouble = Some(format!("{}: {why}", path.display())),
+            }
+        }
+        event::disk_free(if least_free == u64::MAX { 0 } else { least_free });
+        match trouble {
+            Some(reason) => self.shared.health.unwell("disk", reason),
+            None => self.shared.health.well("disk"),
+        }
+    }
+}
+
+/// The room that is left for us where `path` lies, in bytes; or why nothing can be written there.
+fn free_bytes(path: &Path) -> Result<u64, String> {
+    let found = rustix::fs::statvfs(path).map_err(|error| error.to_string())?;
+    if found.f_flag.contains(StatVfsMountFlags::RDONLY) {
+        return Err("the file system is read-only".into());
+    }
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+fn tell_system(states: &[NotifyState<'_>]) {
+    // Without a service manager there is nobody to tell.
+    let _ = sd_notify::notify(states);
+}
