@@ -90,8 +90,8 @@ fn write_rows(board: &Board, random: &mut Random, text: &mut Vec<u8>) {
     for cells in board.chunks_exact(SIDE) {
         let small = if mixed { random.next() } else { 0 };
         let row: [u8; SIDE] = std::array::from_fn(|i| {
-            let byte = b"0123456789ABCDEF-"[usize::from(cells[i])];
-            if small >> i & 1 == 1 { byte.to_ascii_lowercase() } else { byte }
+            // Digits and `-` have this bit anyway; on capitals it makes small letters.
+            b"0123456789ABCDEF-"[usize::from(cells[i])] | ((small >> i & 1) as u8) << 5
         });
         text.extend_from_slice(&row);
         text.push(b'\n');
@@ -101,7 +101,7 @@ fn write_rows(board: &Board, random: &mut Random, text: &mut Vec<u8>) {
 /// Fills each blank in reading order with the smallest digit that its row, column and box do not
 /// hold, and counts.
 fn fill(board: &mut Board) -> u32 {
-    // One bit a digit; what blanks set lies above and is never looked at.
+    // One bit a digit, and one for blanks, which is never looked at.
     let (mut rows, mut columns, mut boxes) = ([0_u32; SIDE], [0_u32; SIDE], [0_u32; SIDE]);
     let houses = |cell: usize| {
         let (row, column) = (cell / SIDE, cell % SIDE);
@@ -115,17 +115,17 @@ fn fill(board: &mut Board) -> u32 {
         boxes[box_] |= bit;
     }
     let mut filled = 0;
-    for (cell, digit) in board.iter_mut().enumerate().filter(|(_, digit)| **digit == BLANK) {
+    for (cell, digit) in board.iter_mut().enumerate() {
         let (row, column, box_) = houses(cell);
-        let smallest = (rows[row] | columns[column] | boxes[box_]).trailing_ones();
-        if smallest < 16 {
-            let bit = 1 << smallest;
-            rows[row] |= bit;
-            columns[column] |= bit;
-            boxes[box_] |= bit;
-            *digit = smallest as u8;
-            filled += 1;
-        }
+        let taken = (rows[row] | columns[column] | boxes[box_]) & !(1 << BLANK);
+        let smallest = taken.trailing_ones().min(u32::from(BLANK)) as u8;
+        let blank = *digit == BLANK;
+        *digit = if blank { smallest } else { *digit };
+        filled += u32::from(blank && smallest < BLANK);
+        let bit = 1 << *digit;
+        rows[row] |= bit;
+        columns[column] |= bit;
+        boxes[box_] |= bit;
     }
     filled
 }

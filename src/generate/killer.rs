@@ -108,26 +108,27 @@ const DRAWING: [u8; PITCH * LINES] = {
 fn write_drawing(cells: &Grid, walls: &Walls, text: &mut Vec<u8>) {
     let start = text.len();
     text.extend_from_slice(&DRAWING);
-    let drawing = &mut text[start..];
-    for (cell, digit) in cells.iter().enumerate() {
-        let at = (cell / 9 * 2 + 1) * PITCH + cell % 9 * 4 + 2;
-        drawing[at] = *digit;
-        // The frame is always walled, so that these stay inside the drawing.
-        drawing[at + 2] = if walls.right[cell] { b'|' } else { b' ' };
-        let below = at + PITCH;
-        drawing[below - 1..below + 2].fill(if walls.below[cell] { b'-' } else { b' ' });
+    // The frame's own walls are drawn again, so that every cell is like every other.
+    let lines = text[start + PITCH..].chunks_exact_mut(2 * PITCH);
+    for (row, (lines, cells)) in lines.zip(cells.chunks_exact(9)).enumerate() {
+        let (right, below) = (walls.right >> (row * 9), walls.below >> (row * 9));
+        let (line, under) = lines.split_at_mut(PITCH);
+        for (column, digit) in cells.iter().enumerate() {
+            let at = column * 4 + 2;
+            line[at] = *digit;
+            line[at + 2] = [b' ', b'|'][(right as usize) >> column & 1];
+            under[at - 1..at + 2].copy_from_slice([b"   ", b"---"][(below as usize) >> column & 1]);
+        }
     }
 }
 
 /// Writes a line for each cage, in random order, naming it by a random cell of it.
 fn write_totals(cages: &Cages, totals: &[u32; CELLS_9], random: &mut Random, text: &mut Vec<u8>) {
-    let mut named = [false; CELLS_9];
-    for cell in random.shuffled_cells() {
-        let cage = cages.of(cell);
-        if named[cage] {
-            continue;
-        }
-        named[cage] = true;
+    let mut order: [usize; CELLS_9] = std::array::from_fn(|i| i);
+    let order = &mut order[..cages.count()];
+    random.shuffle(order);
+    for &cage in order.iter() {
+        let cell = cages.some_cell_of(cage, random);
         text.extend_from_slice(&[b'1' + (cell / 9) as u8, b' ', b'1' + (cell % 9) as u8, b' ']);
         write_number(totals[cage], text);
         text.push(b'\n');

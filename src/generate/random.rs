@@ -1,6 +1,5 @@
 //! Random numbers that are the same on every machine, for ever.
 
-use crate::board::CELLS_9;
 use std::ops::Range;
 
 /// The generator xoshiro256** by Blackman and Vigna, its state filled by splitmix64.
@@ -59,13 +58,6 @@ impl Random {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
         }
-    }
-
-    /// The cells of a nine-digit grid in a random order.
-    pub(super) fn shuffled_cells(&mut self) -> [usize; CELLS_9] {
-        let mut order = std::array::from_fn(|i| i);
-        self.shuffle(&mut order);
-        order
     }
 }
 
