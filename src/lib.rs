@@ -6,6 +6,17 @@
 //!
 //! - [`board`]: what sudoku is: cells, houses, faults, marks.
 //! - [`generate`]: work to grade whose right answers are known.
+//!
+//! The surface:
+//!
+//! - [`config`]: settings from defaults, file, environment and flags, each with its origin.
+//! - [`http`]: metrics and health on one address.
+//! - [`log`]: what is told on standard error.
+//! - [`cli`]: the commands that people type.
 
 pub mod board;
+pub mod cli;
+pub mod config;
 pub mod generate;
+pub mod http;
+pub mod log;

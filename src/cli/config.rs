@@ -1,0 +1,132 @@
+//! `gridmark config`, and the flags that set settings.
+
+use super::Error;
+use crate::config::{self, Flag, Loaded};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The arguments of `gridmark config`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Say whether this settings file is good, and nothing else
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "root", "listen", "settle"])]
+    check: Option<PathBuf>,
+    #[command(flatten)]
+    settings: SettingArgs,
+}
+
+/// The flags that set settings, for every command that has some.
+#[derive(Debug, clap::Args)]
+pub struct SettingArgs {
+    /// The settings file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The folder that holds inbox, archive, quarantine, reports and state [default: here]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Where to serve metrics and health [default: 127.0.0.1:9464]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// How long a file must be unchanged: 200ms, 2s, 0 [default: 200ms]
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    settle: Option<u64>,
+}
+
+/// Shows the settings in force, or checks a file.
+///
+/// # Errors
+///
+/// The settings are wrong, or standard output cannot be written.
+pub fn run(args: Args) -> Result<ExitCode, Error> {
+    let text = match &args.check {
+        Some(file) => {
+            config::load(Some(file), std::iter::empty(), [])?;
+            format!("{} is good\n", file.display())
+        }
+        None => args.settings.load()?.to_toml(),
+    };
+    io::stdout().write_all(text.as_bytes()).map_err(Error::Output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl SettingArgs {
+    /// The settings in force: defaults, the settings file, the environment, these flags.
+    ///
+    /// # Errors
+    ///
+    /// The settings are wrong.
+    pub fn load(&self) -> Result<Loaded, Error> {
+        let mut variables = Vec::new();
+        for (name, value) in std::env::vars_os() {
+            // Whatever is no text cannot be ours.
+            let Some(name) = name.to_str().filter(|name| name.starts_with("GRIDMARK_")) else {
+                continue;
+            };
+            let value = value.into_string().map_err(|_| {
+                Error::Usage(format!("the environment variable {name} is not UTF-8 text"))
+            })?;
+            variables.push((name.to_owned(), value));
+        }
+        Ok(config::load(self.config.as_deref(), variables.into_iter(), self.flags()?)?)
+    }
+
+    fn flags(&self) -> Result<Vec<Flag>, Error> {
+        let mut flags = Vec::new();
+        if let Some(root) = &self.root {
+            flags.push(Flag { name: "--root", key: "paths.root", value: text(root)?.into() });
+        }
+        if let Some(listen) = self.listen {
+            let value = listen.to_string().into();
+            flags.push(Flag { name: "--listen", key: "http.listen", value });
+        }
+        if let Some(settle) = self.settle {
+            // More than fits is more than the setting takes, and so is the most that fits.
+            let value = i64::try_from(settle).unwrap_or(i64::MAX).into();
+            flags.push(Flag { name: "--settle", key: "intake.settle_ms", value });
+        }
+        Ok(flags)
+    }
+}
+
+fn text(path: &Path) -> Result<&str, Error> {
+    path.to_str().ok_or_else(|| {
+        Error::Usage(format!("--root {}: this path is not UTF-8 text", path.display()))
+    })
+}
+
+/// A time as people type it, in milliseconds.
+fn milliseconds(time: &str) -> Result<u64, String> {
+    let digits = time.len() - time.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = time.split_at(digits);
+    let factor = match unit.trim_start() {
+        "ms" => Some(1),
+        "s" => Some(1_000),
+        "min" => Some(60_000),
+        "" if number.bytes().all(|digit| digit == b'0') => Some(1),
+        _ => None,
+    };
+    let number = number.parse::<u64>().ok();
+    number
+        .zip(factor)
+        .and_then(|(number, factor)| number.checked_mul(factor))
+        .ok_or_else(|| "expected a time such as 200ms, 2s or 0".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::milliseconds;
+
+    #[test]
+    fn times_have_a_unit_unless_they_are_zero() {
+        for (time, ms) in
+            [("0", 0), ("0s", 0), ("200ms", 200), ("2s", 2_000), ("2 s", 2_000), ("1min", 60_000)]
+        {
+            assert_eq!(milliseconds(time), Ok(ms), "{time}");
+        }
+        for time in ["", "200", "ms", "-1s", "2h", "1.5s", "99999999999999999999s", "１s"] {
+            assert!(milliseconds(time).is_err(), "{time}");
+        }
+    }
+}

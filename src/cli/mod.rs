@@ -1,0 +1,99 @@
+//! The commands that people type.
+//!
+//! Each command is a module with its `Args` and its `run`.
+
+pub mod config;
+pub mod generate;
+pub mod serve;
+
+use crate::board::Kind;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{CommandFactory, Parser, Subcommand};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Grades sudoku submissions: killer, classic and hexudoku.
+#[derive(Debug, Parser)]
+#[command(name = "gridmark", version)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make work to grade, whose right answers are known
+    Generate(generate::Args),
+    /// Show the settings in force and where each came from, or check a settings file
+    Config(config::Args),
+}
+
+/// Does what the command line says.
+///
+/// # Errors
+///
+/// Whatever kept the command from being done.
+pub fn run(cli: Cli) -> Result<ExitCode, Error> {
+    match cli.command {
+        None => {
+            Cli::command().print_help().map_err(Error::Output)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(Command::Generate(args)) => generate::run(args),
+        Some(Command::Config(args)) => config::run(args),
+    }
+}
+
+/// How a kind is typed.
+fn kinds() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::word)).try_map(|word| word.parse::<Kind>())
+}
+
+/// Why a command was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or folder cannot be used.
+    #[error("cannot {doing} {}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried: `read`, `write`, `create`, ...
+        doing: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// Standard output cannot be written.
+    #[error("cannot write to standard output")]
+    Output(#[source] io::Error),
+    /// The settings are wrong.
+    #[error(transparent)]
+    Config(#[from] crate::config::Error),
+    /// The log cannot be set up.
+    #[error(transparent)]
+    Log(#[from] crate::log::Error),
+    /// The command was not typed as it must be.
+    #[error("{0}")]
+    Usage(String),
+}
+
+impl Error {
+    /// What makes an error of what the system says when it cannot do something with `path`.
+    fn io(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
+        move |source| Error::Io { path: path.to_owned(), doing, source }
+    }
+
+    /// Whether whoever read our standard output has read enough (`gridmark ... | head`), which is
+    /// no failure.
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(self, Error::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// The exit code of the process: 2 if the command was typed wrongly, else 1.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Error::Usage(_) => ExitCode::from(2),
+            _ => ExitCode::FAILURE,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The layers that settings come from, each read into assignments.
+
+use super::error::{Error, Place};
+use super::{Flag, Origin};
+use serde::Deserialize;
+use std::path::Path;
+use toml::Value;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+/// What the names of our environment variables begin with.
+const PREFIX: &str = "GRIDMARK_";
+/// How much of its length a misspelt key must share with a known one for that to be suggested.
+const LIKE_ENOUGH: f64 = 0.6;
+
+/// One setting that is set, wherever that was.
+pub(super) struct Assignment {
+    /// The setting, as section and name.
+    pub(super) key: String,
+    /// What it is set to.
+    pub(super) value: Value,
+    /// The value as it was written.
+    pub(super) shown: String,
+    /// Where.
+    pub(super) origin: Origin,
+}
+
+/// What a file sets, in the order of its lines.
+pub(super) fn of_file(path: &Path, known: &[&str]) -> Result<Vec<Assignment>, Error> {
+    let bytes =
+        std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| Error::Syntax {
+        place: Place::of(path, &bytes, error.valid_up_to()),
+        message: "this is not UTF-8 text; save the file as UTF-8".into(),
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let syntax = |error: toml::de::Error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let message = error.message().to_owned();
+        Error::Syntax { place: Place::of(path, text.as_bytes(), at), message }
+    };
+    let table = DeTable::parse(text).map_err(syntax)?;
+    let mut leaves = Vec::new();
+    collect(table.into_inner(), "", known, &mut leaves);
+    leaves.sort_by_key(|leaf| leaf.key_start);
+    let assignment = |leaf: Leaf<'_>| {
+        let origin = Origin::File(Place::of(path, text.as_bytes(), leaf.key_start));
+        if !known.contains(&leaf.key.as_str()) {
+            return Err(unknown(leaf.key, origin, known));
+        }
+        let shown = text.get(leaf.value.span()).unwrap_or_default().to_owned();
+        let value = Value::deserialize(ValueDeserializer::from(leaf.value)).map_err(syntax)?;
+        Ok(Assignment { key: leaf.key, value, shown, origin })
+    };
+    leaves.into_iter().map(assignment).collect()
+}
+
+struct Leaf<'a> {
+    key: String,
+    key_start: usize,
+    value: toml::Spanned<DeValue<'a>>,
+}
+
+/// Goes down into the tables that are sections; whatever else is found is a leaf.
+fn collect<'a>(table: DeTable<'a>, within: &str, known: &[&str], leaves: &mut Vec<Leaf<'a>>) {
+    for (name, value) in table {
+        let key_start = name.span().start;
+        let name = name.into_inner();
+        let key = if within.is_empty() { name.to_string() } else { format!("{within}.{name}") };
+        let is_section = known.iter().any(|known| is_in_section(known, &key));
+        if is_section && value.get_ref().is_table() {
+            if let DeValue::Table(section) = value.into_inner() {
+                collect(section, &key, known, leaves);
+            }
+        } else {
+            leaves.push(Leaf { key, key_start, value });
+        }
+    }
+}
+
+fn is_in_section(known: &str, section: &str) -> bool {
+    known.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// What the environment sets; variables whose names do not begin with `GRIDMARK_` are passed over.
+pub(super) fn of_environment(
+    variables: impl Iterator<Item = (String, String)>,
+    known: &[&str],
+    defaults: &toml::Table,
+) -> Result<Vec<Assignment>, Error> {
+    let mut assignments = Vec::new();
+    for (name, text) in variables.filter(|(name, _)| name.starts_with(PREFIX)) {
+        let Some(key) = known.iter().find(|key| variable(key) == name) else {
+            let names = known.iter().map(|key| variable(key)).collect::<Vec<_>>();
+            let nearest = nearest(&name, names.iter().map(String::as_str));
+            return Err(Error::UnknownVariable { name, nearest });
+        };
+        let value = parse(&text, super::value_of(defaults, key));
+        let origin = Origin::Environment(name);
+        assignments.push(Assignment { key: key.to_string(), value, shown: text, origin });
+    }
+    // The order of an environment is nobody's, and the first mistake is told.
+    assignments.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(assignments)
+}
+
+/// The environment variable that sets a key.
+fn variable(key: &str) -> String {
+    format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
+}
+
+/// Text as a value of the same type as `like`, or as text where it is no such value.
+fn parse(text: &str, like: Option<&Value>) -> Value {
+    let parsed = match like {
+        Some(Value::Integer(_)) => text.trim().replace('_', "").parse().ok().map(Value::Integer),
+        Some(Value::Boolean(_)) => text.trim().parse().ok().map(Value::Boolean),
+        Some(Value::Array(_)) => {
+            let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+            Some(Value::Array(parts.map(Value::from).collect()))
+        }
+        _ => None,
+    };
+    parsed.unwrap_or_else(|| text.into())
+}
+
+/// What flags set.
+pub(super) fn of_flags(
+    flags: impl IntoIterator<Item = Flag>,
+    known: &[&str],
+) -> Result<Vec<Assignment>, Error> {
+    let assignment = |flag: Flag| {
+        let origin = Origin::Flag(flag.name.to_owned());
+        if !known.contains(&flag.key) {
+            return Err(unknown(flag.key.to_owned(), origin, known));
+        }
+        let shown = flag.value.to_string();
+        Ok(Assignment { key: flag.key.to_owned(), value: flag.value, shown, origin })
+    };
+    flags.into_iter().map(assignment).collect()
+}
+
+fn unknown(key: String, origin: Origin, known: &[&str]) -> Error {
+    let name = |key: &str| key.rsplit('.').next().map(str::to_owned);
+    // A name that stands in the wrong section is meant where it belongs.
+    let elsewhere = known.iter().find(|known| name(known) == name(&key));
+    let nearest = match elsewhere {
+        Some(known) => Some(known.to_string()),
+        None => nearest(&key, known.iter().copied()),
+    };
+    Error::UnknownKey { origin, key, nearest }
+}
+
+fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let scored = known.map(|known| (strsim::normalized_damerau_levenshtein(key, known), known));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 >= LIKE_ENOUGH).then(|| best.1.to_owned())
+}

@@ -1,0 +1,182 @@
+//! Settings: built-in defaults, then a TOML file, then `GRIDMARK_*` variables, then flags.
+//!
+//! A later layer wins. Each setting in force knows where it came from, and whatever is wrong with
+//! one is told with that place.
+
+mod error;
+mod layers;
+mod pattern;
+mod rules;
+mod settings;
+
+pub use error::{BadValue, Error, Place};
+pub use settings::{Grade, Http, Intake, Log, LogFormat, Paths, Publish, Queue, Settings, Watch};
+
+use layers::Assignment;
+use rules::{RULES, Rule};
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+use std::path::Path;
+use toml::{Table, Value};
+
+/// Where a setting came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It is the built-in default.
+    Default,
+    /// It stands in the settings file.
+    File(Place),
+    /// It is set by this environment variable.
+    Environment(String),
+    /// It is set by this flag.
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File(place) => write!(f, "file {place}"),
+            Origin::Environment(name) => write!(f, "environment {name}"),
+            Origin::Flag(name) => write!(f, "flag {name}"),
+        }
+    }
+}
+
+/// A setting that a flag sets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flag {
+    /// The flag, as it is typed: `--settle`.
+    pub name: &'static str,
+    /// The setting: `intake.settle_ms`.
+    pub key: &'static str,
+    /// What it is set to.
+    pub value: Value,
+}
+
+/// The settings in force, and where each came from.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The settings in force.
+    pub settings: Settings,
+    /// Where each setting that is not the default came from, by key.
+    pub origins: BTreeMap<String, Origin>,
+}
+
+/// The settings that a file, the environment and flags give together.
+///
+/// Of the environment only variables that begin with `GRIDMARK_` count; their names follow from
+/// the keys (`GRIDMARK_INTAKE_SETTLE_MS`), and lists are separated by commas.
+///
+/// # Errors
+///
+/// The file cannot be read or is no TOML, a key is unknown, or a setting is not what it may be.
+///
+/// ```
+/// use gridmark::config::{Flag, load};
+/// let variable = ("GRIDMARK_INTAKE_SETTLE_MS".to_owned(), "50".to_owned());
+/// let flag = Flag { name: "--settle", key: "intake.settle_ms", value: 0.into() };
+/// let loaded = load(None, [variable].into_iter(), [flag])?;
+/// assert_eq!(loaded.settings.intake.settle_ms, 0);
+/// assert_eq!(loaded.origin("intake.settle_ms").to_string(), "flag --settle");
+/// # Ok::<(), gridmark::config::Error>(())
+/// ```
+pub fn load(
+    file: Option<&Path>,
+    environment: impl Iterator<Item = (String, String)>,
+    flags: impl IntoIterator<Item = Flag>,
+) -> Result<Loaded, Error> {
+    let known = RULES.iter().map(|rule| rule.key).collect::<Vec<_>>();
+    let mut table = table_of(&Settings::default());
+    let mut assignments = match file {
+        Some(path) => layers::of_file(path, &known)?,
+        None => Vec::new(),
+    };
+    assignments.extend(layers::of_environment(environment, &known, &table)?);
+    assignments.extend(layers::of_flags(flags, &known)?);
+
+    let mut settings = Settings::default();
+    let mut in_force = BTreeMap::new();
+    for assignment in assignments {
+        settings = assign(&mut table, &assignment)?;
+        in_force.insert(assignment.key.clone(), assignment);
+    }
+    match RULES.iter().find(|rule| !(rule.holds)(&settings)) {
+        Some(rule) => Err(broken(rule, &table, &in_force).into()),
+        None => {
+            let origins = in_force.into_iter().map(|(key, set)| (key, set.origin)).collect();
+            Ok(Loaded { settings, origins })
+        }
+    }
+}
+
+impl Loaded {
+    /// Where the setting with this key came from.
+    pub fn origin(&self, key: &str) -> &Origin {
+        self.origins.get(key).unwrap_or(&Origin::Default)
+    }
+
+    /// Every setting in force as a TOML document, each with its origin as a comment behind it.
+    pub fn to_toml(&self) -> String {
+        let table = table_of(&self.settings);
+        let mut text = String::new();
+        let mut section = "";
+        for key in RULES.iter().map(|rule| rule.key) {
+            let (within, name) = key.split_once('.').unwrap_or(("", key));
+            if within != section {
+                let between = if section.is_empty() { "" } else { "\n" };
+                let _ = writeln!(text, "{between}[{within}]");
+                section = within;
+            }
+            if let Some(value) = value_of(&table, key) {
+                let origin = self.origin(key).to_string().replace(char::is_control, "?");
+                let _ = writeln!(text, "{name} = {value} # {origin}");
+            }
+        }
+        text
+    }
+}
+
+/// Puts one value in its place; what it is then, as settings.
+fn assign(table: &mut Table, assignment: &Assignment) -> Result<Settings, Error> {
+    if let Some((section, name)) = assignment.key.split_once('.')
+        && let Some(Value::Table(section)) = table.get_mut(section)
+    {
+        section.insert(name.to_owned(), assignment.value.clone());
+    }
+    // All of the table was good before this value came, so the value is to blame.
+    table.clone().try_into().map_err(|_| {
+        let rule = RULES.iter().find(|rule| rule.key == assignment.key);
+        Error::from(Box::new(BadValue {
+            key: assignment.key.clone(),
+            value: assignment.shown.clone(),
+            origin: assignment.origin.clone(),
+            expected: rule.map_or("another type", |rule| rule.expected).to_owned(),
+        }))
+    })
+}
+
+fn broken(rule: &Rule, table: &Table, in_force: &BTreeMap<String, Assignment>) -> Box<BadValue> {
+    let set = in_force.get(rule.key);
+    let value = set.map(|set| set.shown.clone());
+    let value = value.or_else(|| value_of(table, rule.key).map(Value::to_string));
+    // A rule may break because of another setting, which its words name.
+    let also = in_force.iter().filter(|(key, _)| *key != rule.key && rule.expected.contains(*key));
+    let also = also.map(|(key, set)| format!(" ({key} is {}, {})", set.shown, set.origin));
+    Box::new(BadValue {
+        key: rule.key.to_owned(),
+        value: value.unwrap_or_default(),
+        origin: set.map_or(Origin::Default, |set| set.origin.clone()),
+        expected: format!("{}{}", rule.expected, also.collect::<String>()),
+    })
+}
+
+fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
+    let (section, name) = key.split_once('.')?;
+    table.get(section)?.as_table()?.get(name)
+}
+
+fn table_of(settings: &Settings) -> Table {
+    // Loaded settings were TOML before, and a test holds that the defaults can be.
+    Table::try_from(settings).unwrap_or_default()
+}

@@ -1,0 +1,66 @@
+//! Patterns of one name, in which `*` is any run of bytes.
+
+/// Whether `name` is what `pattern` says; ASCII letters match in either case.
+pub(super) fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut named) = (0, 0);
+    // Where to go on if what follows the latest `*` does not fit: a `*` that takes one byte more.
+    let mut latest_star = None;
+    while named < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                latest_star = Some((at, named));
+                at += 1;
+            }
+            Some(byte) if byte.eq_ignore_ascii_case(&name[named]) => {
+                at += 1;
+                named += 1;
+            }
+            _ => match &mut latest_star {
+                Some((star, taken)) => {
+                    *taken += 1;
+                    (at, named) = (*star + 1, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_star_is_any_run() {
+        for (pattern, name) in [
+            ("*.part", "p3.txt.part"),
+            ("*.part", "P3.PART"),
+            ("*.part", ".part"),
+            (".*", ".hidden"),
+            ("*", ""),
+            ("**", "x"),
+            ("a*b*c", "abbc"),
+            ("a*b*c", "a-b-b-c"),
+            ("*aab", "aaaab"),
+            ("", ""),
+        ] {
+            assert!(matches(pattern.as_bytes(), name.as_bytes()), "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn the_rest_must_fit() {
+        for (pattern, name) in [
+            ("*.part", "p3.parts"),
+            ("*.part", "part"),
+            (".*", "a.b"),
+            ("a*b*c", "acb"),
+            ("", "x"),
+            ("x", ""),
+            ("*~", "~x"),
+        ] {
+            assert!(!matches(pattern.as_bytes(), name.as_bytes()), "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What each setting may be: one rule a key, in the order in which settings are listed.
+
+use super::settings::Settings;
+use std::path::{Component, Path, PathBuf};
+use tracing_subscriber::filter::{EnvFilter, LevelFilter};
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+const CASE_BYTES_LEAST: usize = 4096;
+/// The least that hyper accepts for its buffer of a request's head.
+const HEADER_BYTES_LEAST: usize = 8192;
+
+/// What one setting may be.
+pub(super) struct Rule {
+    /// The setting: its section and its name there.
+    pub(super) key: &'static str,
+    /// What it may be, in the words of an error message.
+    pub(super) expected: &'static str,
+    /// Whether it is that.
+    pub(super) holds: fn(&Settings) -> bool,
+}
+
+const fn rule(key: &'static str, expected: &'static str, holds: fn(&Settings) -> bool) -> Rule {
+    Rule { key, expected, holds }
+}
+
+const PATH: &str = "the path of a folder";
+const APART: &str = "the path of a folder apart from inbox, archive, quarantine, reports and \
+                     state: none of the five may be or hold another";
+const DAY_OR_LESS: &str = "milliseconds: a whole number from 0 to 86400000 (a day)";
+const SOME_TIME: &str = "milliseconds: a whole number from 1 to 86400000 (a day)";
+const SOME: &str = "a whole number from 1 up";
+
+/// Every setting there is.
+pub(super) const RULES: &[Rule] = &[
+    rule("paths.root", PATH, |s| !s.paths.root.as_os_str().is_empty()),
+    rule("paths.inbox", APART, |s| is_apart(s, 0)),
+    rule("paths.archive", APART, |s| is_apart(s, 1)),
+    rule("paths.quarantine", APART, |s| is_apart(s, 2)),
+    rule("paths.reports", APART, |s| is_apart(s, 3)),
+    rule("paths.state", APART, |s| is_apart(s, 4)),
+    rule("intake.watch", "\"auto\" or \"off\"", |_| true),
+    rule("intake.settle_ms", DAY_OR_LESS, |s| s.intake.settle_ms <= DAY_MS),
+    rule("intake.open_settle_ms", DAY_OR_LESS, |s| s.intake.open_settle_ms <= DAY_MS),
+    rule("intake.scan_every_ms", SOME_TIME, |s| is_some_time(s.intake.scan_every_ms)),
+    rule("intake.waiting_files_max", SOME, |s| s.intake.waiting_files_max > 0),
+    rule("intake.claim_files_max", SOME, |s| s.intake.claim_files_max > 0),
+    rule("intake.depth_max", SOME, |s| s.intake.depth_max > 0),
+    rule(
+        "intake.temporary",
+        "a list of patterns of one name, such as \"*.part\": not empty, without `/`, and not `*` \
+         alone, which is every name",
+        |s| s.intake.temporary.iter().all(|pattern| is_pattern(pattern)),
+    ),
+    rule("queue.files_max", SOME, |s| s.queue.files_max > 0),
+    rule("queue.bytes_max", SOME, |s| s.queue.bytes_max > 0),
+    rule("grade.threads_max", "a whole number from 0 (one a core) to 1024", |s| {
+        s.grade.threads_max <= 1024
+    }),
+    rule("grade.tier", "\"auto\" or the name of a tier", |s| !s.grade.tier.trim().is_empty()),
+    rule("grade.batch_files_max", SOME, |s| s.grade.batch_files_max > 0),
+    rule("grade.batch_bytes_max", SOME, |s| s.grade.batch_bytes_max > 0),
+    rule("grade.chunk_bytes_max", "at least twice grade.case_bytes_max", |s| {
+        s.grade.chunk_bytes_max / 2 >= s.grade.case_bytes_max
+    }),
+    rule("grade.case_bytes_max", "a whole number from 4096 up", |s| {
+        s.grade.case_bytes_max >= CASE_BYTES_LEAST
+    }),
+    rule("grade.missing_cases_max", SOME, |s| s.grade.missing_cases_max > 0),
+    rule("grade.tries_max", SOME, |s| s.grade.tries_max > 0),
+    rule("publish.commit_wait_ms_max", DAY_OR_LESS, |s| s.publish.commit_wait_ms_max <= DAY_MS),
+    rule("publish.pending_bytes_max", SOME, |s| s.publish.pending_bytes_max > 0),
+    rule("publish.neutralise_formulas", "true or false", |_| true),
+    rule("publish.retry_ms_max", SOME_TIME, |s| is_some_time(s.publish.retry_ms_max)),
+    rule("publish.disk_free_bytes_min", "a whole number from 0 up", |_| true),
+    rule("http.listen", "an address and a port, such as \"127.0.0.1:9464\"", |_| true),
+    rule("http.connections_max", "a whole number from 1 to 65536", |s| {
+        (1..=65_536).contains(&s.http.connections_max)
+    }),
+    rule("http.header_bytes_max", "a whole number from 8192 to 1048576", |s| {
+        (HEADER_BYTES_LEAST..=1 << 20).contains(&s.http.header_bytes_max)
+    }),
+    rule("http.header_read_ms_max", SOME_TIME, |s| is_some_time(s.http.header_read_ms_max)),
+    rule("http.connection_ms_max", SOME_TIME, |s| is_some_time(s.http.connection_ms_max)),
+    rule("log.format", "\"auto\", \"human\" or \"json\"", |_| true),
+    rule(
+        "log.level",
+        "off, error, warn, info, debug or trace, and such levels for parts of the program, as in \
+         \"info,gridmark::intake=debug\"",
+        |s| is_log_level(&s.log.level),
+    ),
+];
+
+fn is_some_time(ms: u64) -> bool {
+    (1..=DAY_MS).contains(&ms)
+}
+
+fn is_pattern(pattern: &str) -> bool {
+    let says_something = pattern.bytes().any(|byte| byte != b'*');
+    says_something && !pattern.contains(['/', '\0'])
+}
+
+/// Whether the folder of that number neither is, nor holds, nor lies in one of the other four.
+fn is_apart(settings: &Settings, number: usize) -> bool {
+    let paths = &settings.paths;
+    let five = [paths.inbox(), paths.archive(), paths.quarantine(), paths.reports(), paths.state()];
+    let five = five.map(|path| plain(&path));
+    let ours = &five[number];
+    five.iter()
+        .enumerate()
+        .all(|(i, other)| i == number || !(ours.starts_with(other) || other.starts_with(ours)))
+}
+
+/// The path without `.` and, as far as its text tells, without `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if plain.file_name().is_some() => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// The filter takes any single word for the name of a part of the program and shows all of it, so
+/// a misspelt level would turn everything else off without a word.
+fn is_log_level(level: &str) -> bool {
+    let words = level.split(',').filter(|word| !word.contains(['=', '[', ']', '{', '}']));
+    let levels_are_known = words.map(str::trim).all(|word| word.parse::<LevelFilter>().is_ok());
+    levels_are_known && EnvFilter::builder().parse(level).is_ok()
+}

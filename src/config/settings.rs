@@ -1,0 +1,307 @@
+//! The settings themselves: every limit and choice, with its default.
+
+use serde::{Deserialize, Serialize};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+
+/// Every setting of gridmark, grouped as in the settings file.
+///
+/// ```
+/// let settings = gridmark::config::Settings::default();
+/// assert_eq!(settings.intake.settle_ms, 200);
+/// assert!(settings.intake.is_temporary(b".~lock.p3.txt#"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Where things lie.
+    pub paths: Paths,
+    /// Which files are ready, and how they are taken.
+    pub intake: Intake,
+    /// What may wait for grading.
+    pub queue: Queue,
+    /// How submissions are graded.
+    pub grade: Grade,
+    /// How reports are written.
+    pub publish: Publish,
+    /// The address for metrics and health, and its limits.
+    pub http: Http,
+    /// What is told on standard error.
+    pub log: Log,
+}
+
+/// Where things lie. The fields hold what was set; the methods of the same names give the whole
+/// path, in which a relative one lies under the root.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Paths {
+    /// The folder under which the others lie; a relative one is under the working directory.
+    pub root: PathBuf,
+    /// The watched folder.
+    pub inbox: PathBuf,
+    /// Submissions that were taken.
+    pub archive: PathBuf,
+    /// Submissions that gridmark failed to grade.
+    pub quarantine: PathBuf,
+    /// The CSV reports.
+    pub reports: PathBuf,
+    /// The ledger.
+    pub state: PathBuf,
+}
+
+impl Paths {
+    /// The whole path of the watched folder.
+    pub fn inbox(&self) -> PathBuf {
+        self.under_root(&self.inbox)
+    }
+
+    /// The whole path of the folder for submissions that were taken.
+    pub fn archive(&self) -> PathBuf {
+        self.under_root(&self.archive)
+    }
+
+    /// The whole path of the folder for submissions that gridmark failed to grade.
+    pub fn quarantine(&self) -> PathBuf {
+        self.under_root(&self.quarantine)
+    }
+
+    /// The whole path of the folder for reports.
+    pub fn reports(&self) -> PathBuf {
+        self.under_root(&self.reports)
+    }
+
+    /// The whole path of the folder for the ledger.
+    pub fn state(&self) -> PathBuf {
+        self.under_root(&self.state)
+    }
+
+    fn under_root(&self, path: &Path) -> PathBuf {
+        self.root.join(path)
+    }
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Paths {
+            root: ".".into(),
+            inbox: "inbox".into(),
+            archive: "archive".into(),
+            quarantine: "quarantine".into(),
+            reports: "reports".into(),
+            state: "state".into(),
+        }
+    }
+}
+
+/// Which files are ready, and how they are taken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Intake {
+    /// Whether watch events are used beside scanning.
+    pub watch: Watch,
+    /// How long a closed file must be unchanged before it is taken, in milliseconds; 0 is at once.
+    pub settle_ms: u64,
+    /// How long a file that was seen being written and not yet closed must be unchanged before it
+    /// is taken, in milliseconds.
+    pub open_settle_ms: u64,
+    /// The time between two scans of the inbox, in milliseconds.
+    pub scan_every_ms: u64,
+    /// How many files are remembered as waiting to settle; the others wait for a later scan.
+    pub waiting_files_max: usize,
+    /// How many files one claim takes.
+    pub claim_files_max: usize,
+    /// How many folders deep the inbox is searched.
+    pub depth_max: usize,
+    /// Names of files and folders that are left alone, as patterns: `*` is any run of characters.
+    pub temporary: Vec<String>,
+}
+
+impl Intake {
+    /// Whether a file or folder with this name (one part of a path, not all of it) is left alone.
+    ///
+    /// ASCII letters match in either case.
+    pub fn is_temporary(&self, name: &[u8]) -> bool {
+        self.temporary.iter().any(|pattern| super::pattern::matches(pattern.as_bytes(), name))
+    }
+}
+
+impl Default for Intake {
+    fn default() -> Self {
+        let temporary = [
+            ".*",
+            "*~",
+            "~$*",
+            "#*#",
+            "*.part",
+            "*.partial",
+            "*.filepart",
+            "*.crdownload",
+            "*.download",
+            "*.opdownload",
+            "*.tmp",
+            "*.temp",
+            "*.swp",
+            "*.swx",
+        ];
+        Intake {
+            watch: Watch::Auto,
+            settle_ms: 200,
+            open_settle_ms: 10_000,
+            scan_every_ms: 2_000,
+            waiting_files_max: 16_384,
+            claim_files_max: 512,
+            depth_max: 64,
+            temporary: temporary.map(String::from).to_vec(),
+        }
+    }
+}
+
+/// Whether watch events are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Watch {
+    /// Wherever they can be had; scanning goes on beside them.
+    Auto,
+    /// Never: scanning alone.
+    Off,
+}
+
+/// What may wait for grading.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Queue {
+    /// How many taken files may wait.
+    pub files_max: usize,
+    /// How many bytes the taken files that wait may have in all.
+    pub bytes_max: u64,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Queue { files_max: 4_096, bytes_max: 256 * MIB as u64 }
+    }
+}
+
+/// How submissions are graded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Grade {
+    /// How many threads grade; 0 is one a core.
+    pub threads_max: usize,
+    /// Which tier of kernels grades: `auto` for the best that the CPU can run, or one by name.
+    pub tier: String,
+    /// How many small files share a batch.
+    pub batch_files_max: usize,
+    /// How many bytes the small files of a batch have in all.
+    pub batch_bytes_max: usize,
+    /// How many bytes are graded at once; a larger file is graded chunk by chunk.
+    pub chunk_bytes_max: usize,
+    /// How many bytes one case, or one line, may have.
+    pub case_bytes_max: usize,
+    /// How many cases are reported, each by its own row, when a file ends before them.
+    pub missing_cases_max: u64,
+    /// How often grading a submission is tried before it goes to quarantine.
+    pub tries_max: u32,
+}
+
+impl Default for Grade {
+    fn default() -> Self {
+        Grade {
+            threads_max: 0,
+            tier: "auto".into(),
+            batch_files_max: 64,
+            batch_bytes_max: MIB,
+            chunk_bytes_max: 4 * MIB,
+            case_bytes_max: 64 * KIB,
+            missing_cases_max: 1_000,
+            tries_max: 3,
+        }
+    }
+}
+
+/// How reports are written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Publish {
+    /// How long marks may wait for others to be made durable with them, in milliseconds.
+    pub commit_wait_ms_max: u64,
+    /// How many bytes of rows may wait to be made durable.
+    pub pending_bytes_max: usize,
+    /// Whether text that a spreadsheet could take for a formula is made harmless.
+    pub neutralise_formulas: bool,
+    /// The longest time between two tries to write a report, in milliseconds.
+    pub retry_ms_max: u64,
+    /// How much space must be free on the disk for files to be taken, in bytes.
+    pub disk_free_bytes_min: u64,
+}
+
+impl Default for Publish {
+    fn default() -> Self {
+        Publish {
+            commit_wait_ms_max: 50,
+            pending_bytes_max: 16 * MIB,
+            neutralise_formulas: true,
+            retry_ms_max: 5_000,
+            disk_free_bytes_min: 256 * MIB as u64,
+        }
+    }
+}
+
+/// The address for metrics and health, and its limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Http {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// How many connections are open at a time; others wait.
+    pub connections_max: usize,
+    /// How many bytes the head of a request may have.
+    pub header_bytes_max: usize,
+    /// How long a client may take to send the head of its request, in milliseconds.
+    pub header_read_ms_max: u64,
+    /// How long a connection may last, answer included, in milliseconds.
+    pub connection_ms_max: u64,
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Http {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 9464)),
+            connections_max: 64,
+            header_bytes_max: 16 * KIB,
+            header_read_ms_max: 5_000,
+            connection_ms_max: 15_000,
+        }
+    }
+}
+
+/// What is told on standard error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// How it is written.
+    pub format: LogFormat,
+    /// What is written: a level, and levels for parts of the program (`info,gridmark::intake=debug`).
+    pub level: String,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Log { format: LogFormat::Auto, level: "info".into() }
+    }
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people, with colour where a terminal shows it.
+    Auto,
+    /// For people, without colour.
+    Human,
+    /// A JSON object a line.
+    Json,
+}

@@ -1,0 +1,191 @@
+//! The address for metrics and health. It knows nothing of the service but [`Surface`].
+//!
+//! Clients are many and may be slow or hostile, so whatever they can use up is bounded: open
+//! connections, the size of a request, the time to send one and the time to take the answer. A
+//! connection carries one request.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+/// How long to leave the system alone when it cannot give us a connection.
+const PAUSE_AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
+/// How long connections that are still open at the end may take for their answers.
+const END_TIME_MAX: Duration = Duration::from_secs(1);
+/// How many header fields a request may have.
+const HEADER_FIELDS_MAX: usize = 64;
+const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+const INDEX: &str = "gridmark\n\n\
+    /metrics  metrics for Prometheus\n\
+    /livez    whether gridmark is alive\n\
+    /readyz   whether gridmark takes submissions, and if not, why\n";
+
+/// What is shown. None of these may block.
+pub trait Surface: Send + Sync {
+    /// All metrics in the text format of Prometheus, version 0.0.4.
+    fn metrics(&self) -> String;
+
+    /// Whether the process does its work at all.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words, if it does not.
+    fn live(&self) -> Result<(), String>;
+
+    /// Whether submissions are taken and graded.
+    ///
+    /// # Errors
+    ///
+    /// All reasons in words, if they are not.
+    fn ready(&self) -> Result<(), Vec<String>>;
+
+    /// Takes note that the system gives us no connection (for want of descriptors, say), once for
+    /// each run of such failures.
+    fn accept_failed(&self, error: &std::io::Error);
+}
+
+/// What clients can use up.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many connections are open at a time; others wait in the system's backlog.
+    pub connections_max: usize,
+    /// How many bytes the head of a request may have, at least 8192.
+    pub header_bytes_max: usize,
+    /// How long a client may take to send the head of its request.
+    pub header_read_time_max: Duration,
+    /// How long a connection may last, answer included.
+    pub connection_time_max: Duration,
+}
+
+/// Answers on `listener` until `stop`; then lets the answers that are under way end, for a second
+/// at most.
+///
+/// It runs in the tokio runtime it is called from, which needs its timer and its I/O.
+pub async fn serve(
+    listener: TcpListener,
+    surface: Arc<dyn Surface>,
+    options: Options,
+    stop: impl Future,
+) {
+    let router = router(Arc::clone(&surface));
+    let places = Arc::new(Semaphore::new(options.connections_max));
+    let (end, ended) = watch::channel(());
+    let mut connections = JoinSet::new();
+    let accepting = async {
+        loop {
+            // A place comes first: a connection without one would hold a descriptor all the same.
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let stream = accept(&listener, &*surface).await;
+            while connections.try_join_next().is_some() {}
+            let connection = answer(stream, router.clone(), options.clone(), ended.clone());
+            connections.spawn(async move {
+                connection.await;
+                drop(place);
+            });
+        }
+    };
+    tokio::select! {
+        () = accepting => {}
+        _ = stop => {}
+    }
+    drop(listener);
+    drop(end);
+    let all_answered = async { while connections.join_next().await.is_some() {} };
+    // Whoever has not got an answer by then is cut off with the set of connections.
+    let _ = tokio::time::timeout(END_TIME_MAX, all_answered).await;
+}
+
+async fn accept(listener: &TcpListener, surface: &dyn Surface) -> TcpStream {
+    let mut is_told = false;
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            Err(error) if is_the_clients(&error) => {}
+            Err(error) => {
+                if !is_told {
+                    surface.accept_failed(&error);
+                    is_told = true;
+                }
+                tokio::time::sleep(PAUSE_AFTER_FAILED_ACCEPT).await;
+            }
+        }
+    }
+}
+
+/// Whether the client went away before it was accepted, rather than that we cannot accept.
+fn is_the_clients(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
+}
+
+/// Answers one connection's request. What fails on the way is the client's business.
+async fn answer(
+    stream: TcpStream,
+    router: Router,
+    options: Options,
+    mut ended: watch::Receiver<()>,
+) {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(options.header_read_time_max)
+        .max_buf_size(options.header_bytes_max)
+        .max_headers(HEADER_FIELDS_MAX)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let mut connection = std::pin::pin!(connection);
+    let answered = async {
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            // It only ever changes by its end.
+            _ = ended.changed() => connection.as_mut().graceful_shutdown(),
+        }
+        let _ = connection.await;
+    };
+    let _ = tokio::time::timeout(options.connection_time_max, answered).await;
+}
+
+fn router(surface: Arc<dyn Surface>) -> Router {
+    Router::new()
+        .route("/", get(INDEX))
+        .route("/metrics", get(metrics))
+        .route("/livez", get(live))
+        .route("/readyz", get(ready))
+        .fallback((StatusCode::NOT_FOUND, "no such page; see /\n"))
+        .method_not_allowed_fallback(|| async {
+            (StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are answered here\n")
+        })
+        .with_state(surface)
+}
+
+async fn metrics(State(surface): State<Arc<dyn Surface>>) -> Response {
+    ([(header::CONTENT_TYPE, METRICS_TYPE)], surface.metrics()).into_response()
+}
+
+async fn live(State(surface): State<Arc<dyn Surface>>) -> Response {
+    health(surface.live().map_err(|reason| vec![reason]))
+}
+
+async fn ready(State(surface): State<Arc<dyn Surface>>) -> Response {
+    health(surface.ready())
+}
+
+fn health(state: Result<(), Vec<String>>) -> Response {
+    match state {
+        Ok(()) => "ok\n".into_response(),
+        Err(reasons) => {
+            let lines = reasons.into_iter().map(|reason| reason + "\n").collect::<String>();
+            (StatusCode::SERVICE_UNAVAILABLE, lines).into_response()
+        }
+    }
+}
