@@ -1,0 +1,68 @@
+//! The files that are to be graded.
+
+use super::Error;
+use crate::config::Intake;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A file that is to be graded.
+#[derive(Debug, PartialEq)]
+pub(super) struct Submission {
+    /// Where it lies.
+    pub(super) path: PathBuf,
+    /// Its size when it was found.
+    pub(super) bytes: u64,
+}
+
+/// The files that `paths` name, and those in the folders that they name, in sorted order; and what
+/// could not be looked at.
+///
+/// In folders only regular files count, no symbolic link is followed, and what has a temporary
+/// name is left alone, just as in the inbox.
+pub(super) fn submissions(paths: &[PathBuf], intake: &Intake) -> (Vec<Submission>, Vec<Error>) {
+    let mut walk = Walk { intake, files: Vec::new(), troubles: Vec::new() };
+    for path in paths {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => walk.folder(path, 1),
+            Ok(metadata) => {
+                walk.files.push(Submission { path: path.clone(), bytes: metadata.len() });
+            }
+            Err(source) => walk.troubles.push(Error::io("read", path)(source)),
+        }
+    }
+    (walk.files, walk.troubles)
+}
+
+struct Walk<'a> {
+    intake: &'a Intake,
+    files: Vec<Submission>,
+    troubles: Vec<Error>,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, folder: &Path, depth: usize) {
+        let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut entries = match entries {
+            Ok(entries) => entries,
+            Err(source) => return self.troubles.push(Error::io("read", folder)(source)),
+        };
+        entries.retain(|entry| !self.intake.is_temporary(entry.file_name().as_bytes()));
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            // `.` is how people name the folder that they are in; it says nothing about a file.
+            let path = folder.strip_prefix(".").unwrap_or(folder).join(entry.file_name());
+            // Unlike the metadata of a path, this does not follow symbolic links.
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() && depth < self.intake.depth_max => {
+                    self.folder(&path, depth + 1);
+                }
+                Ok(metadata) if metadata.is_file() => {
+                    self.files.push(Submission { path, bytes: metadata.len() });
+                }
+                Ok(_) => {}
+                Err(source) => self.troubles.push(Error::io("read", &path)(source)),
+            }
+        }
+    }
+}
