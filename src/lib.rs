@@ -5,6 +5,8 @@
 //! The pure core, which knows no I/O, no clock and no threads:
 //!
 //! - [`board`]: what sudoku is: cells, houses, faults, marks.
+//! - [`format`]: what a file says: from bytes to cases.
+//! - [`judge`]: what is right: from cases to marks.
 //! - [`generate`]: work to grade whose right answers are known.
 //!
 //! The surface:
@@ -17,6 +19,8 @@
 pub mod board;
 pub mod cli;
 pub mod config;
+pub mod format;
 pub mod generate;
 pub mod http;
+pub mod judge;
 pub mod log;

@@ -3,8 +3,12 @@
 //! Each command is a module with its `Args` and its `run`.
 
 pub mod config;
+pub mod fill;
 pub mod generate;
+pub mod judge;
 pub mod serve;
+mod walk;
+mod windows;
 
 use crate::board::Kind;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -23,6 +27,10 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Answer as the source problems ask for, from standard input to standard output
+    Judge(judge::Args),
+    /// Fill hexudoku boards as Lazy Larry does
+    Fill(fill::Args),
     /// Make work to grade, whose right answers are known
     Generate(generate::Args),
     /// Show the settings in force and where each came from, or check a settings file
@@ -40,6 +48,8 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
             Cli::command().print_help().map_err(Error::Output)?;
             Ok(ExitCode::SUCCESS)
         }
+        Some(Command::Judge(args)) => judge::run(args),
+        Some(Command::Fill(args)) => fill::run(args),
         Some(Command::Generate(args)) => generate::run(args),
         Some(Command::Config(args)) => config::run(args),
     }

@@ -2,4 +2,5 @@
 
 mod config;
 mod http;
+mod samples;
 mod structure;

@@ -1,0 +1,194 @@
+//! Lines in a window: ends, blanks, and lines that are too long or not yet whole.
+
+use super::{Case, CaseText, Found};
+use crate::board::{Unreadable, UnreadableCode};
+use memchr::memchr2;
+
+/// The UTF-8 byte-order mark.
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// One line of a window: its content is `start..stop`, the next line begins at `next`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    pub start: usize,
+    pub stop: usize,
+    pub next: usize,
+}
+
+/// The answer to the question for the next line.
+pub(super) enum Fetched {
+    /// A whole line.
+    Line(Line),
+    /// The line ends further from the start of its case than a case may be long.
+    Long,
+    /// The line may not be whole yet.
+    More,
+    /// The file has no further line.
+    End,
+}
+
+/// A position in a window, and what is known about it.
+pub(super) struct Lines<'w> {
+    pub window: &'w [u8],
+    /// Whether the file ends where the window ends.
+    pub end: bool,
+    /// The longest case in bytes.
+    pub case_bytes_max: usize,
+    /// Everything before this index has been dealt with.
+    pub at: usize,
+    /// The number of the line at `at`, from 1.
+    pub line: u64,
+}
+
+impl Lines<'_> {
+    /// The line that begins at `at`, as part of a case that began at `case_start`.
+    pub fn fetch(&self, at: usize, case_start: usize) -> Fetched {
+        let length = self.window.len();
+        if at == length {
+            return if self.end { Fetched::End } else { Fetched::More };
+        }
+        let stop_max = case_start + self.case_bytes_max;
+        if at > stop_max {
+            return Fetched::Long;
+        }
+        let searched = &self.window[at..length.min(stop_max + 1)];
+        match memchr2(b'\n', b'\r', searched).map(|i| at + i) {
+            Some(stop) => match self.after_line_end(stop) {
+                Some(next) => Fetched::Line(Line { start: at, stop, next }),
+                None => Fetched::More,
+            },
+            None if length > stop_max => Fetched::Long,
+            None if self.end => Fetched::Line(Line { start: at, stop: length, next: length }),
+            None => Fetched::More,
+        }
+    }
+
+    /// Where the line after the line end at `stop` begins, unless a line feed may still follow.
+    fn after_line_end(&self, stop: usize) -> Option<usize> {
+        match (self.window[stop], self.window.get(stop + 1)) {
+            (b'\r', Some(b'\n')) => Some(stop + 2),
+            (b'\r', None) if !self.end => None,
+            _ => Some(stop + 1),
+        }
+    }
+
+    /// The content of `line`.
+    pub fn content(&self, line: Line) -> &[u8] {
+        &self.window[line.start..line.stop]
+    }
+
+    /// Moves behind `lines` whole lines, the last of which ends at `next`.
+    pub fn advance(&mut self, next: usize, lines: u64) {
+        self.at = next;
+        self.line += lines;
+    }
+
+    /// Moves behind the rest of the line, however long; false if its end has not been seen.
+    pub fn skip_rest(&mut self) -> bool {
+        match memchr2(b'\n', b'\r', &self.window[self.at..]).map(|i| self.at + i) {
+            Some(stop) => match self.after_line_end(stop) {
+                Some(next) => self.advance(next, 1),
+                None => {
+                    self.at = stop;
+                    return false;
+                }
+            },
+            None => {
+                self.at = self.window.len();
+                return self.end;
+            }
+        }
+        true
+    }
+
+    /// Moves behind byte-order marks, as there are where one file was appended to another.
+    ///
+    /// False if the window ends inside what may be one.
+    pub fn skip_bom(&mut self) -> bool {
+        while self.window[self.at..].starts_with(BOM) {
+            self.at += BOM.len();
+        }
+        let rest = &self.window[self.at..];
+        self.end || rest.is_empty() || !BOM.starts_with(rest)
+    }
+
+    /// An unreadable case that begins here and ends at `end`.
+    pub fn tell(&self, found: &mut Found, end: usize, block_end: bool, why: Unreadable) {
+        found.cases.push(Case {
+            start: self.at,
+            end,
+            line: self.line,
+            block_end,
+            text: CaseText::Unreadable(Box::new(why)),
+        });
+    }
+
+    /// A case that begins here and is too large, `lines` lines from here, at `at`.
+    pub fn tell_too_large(&self, found: &mut Found, at: usize, lines: u64, block_end: bool) {
+        let (what, end, column) = match lines {
+            0 => ("line", self.at + self.case_bytes_max, self.case_bytes_max as u64 + 1),
+            _ => ("case", at, 1),
+        };
+        let why = Unreadable {
+            code: UnreadableCode::TooLarge,
+            line: self.line + lines,
+            column,
+            message: format!(
+                "expected a {what} of at most {} bytes (case_bytes_max), found a longer one",
+                self.case_bytes_max
+            )
+            .into(),
+        };
+        self.tell(found, end, block_end, why);
+    }
+}
+
+/// `line` without a byte-order mark in front.
+pub(super) fn without_bom(line: &[u8]) -> &[u8] {
+    line.strip_prefix(BOM).unwrap_or(line)
+}
+
+/// `text` without blanks, tabs and no-break spaces (UTF-8 or Latin-1) at its end.
+pub(super) fn trim_end(mut text: &[u8]) -> &[u8] {
+    while let [rest @ .., b' ' | b'\t'] | [rest @ .., 0xC2, 0xA0] | [rest @ .., 0xA0] = text {
+        text = rest;
+    }
+    text
+}
+
+/// `text` without blanks, tabs and no-break spaces (UTF-8 or Latin-1) at its start.
+pub(super) fn trim_start(mut text: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [0xC2, 0xA0, rest @ ..] | [0xA0, rest @ ..] = text {
+        text = rest;
+    }
+    text
+}
+
+/// Whether `line` holds nothing but blanks.
+pub(super) fn is_blank(line: &[u8]) -> bool {
+    trim_end(line).is_empty()
+}
+
+/// The lines of `text`, which is whole, without their ends.
+pub(super) fn split(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let Some(stop) = memchr2(b'\n', b'\r', rest) else {
+            return Some(std::mem::take(&mut rest));
+        };
+        let line = &rest[..stop];
+        rest = &rest[stop + if rest[stop..].starts_with(b"\r\n") { 2 } else { 1 }..];
+        Some(line)
+    })
+}
+
+/// The value of `text` if it is one to nine digits and nothing else.
+pub(super) fn integer(text: &[u8]) -> Option<u32> {
+    if text.is_empty() || text.len() > 9 || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(text.iter().fold(0, |value, digit| value * 10 + u32::from(digit - b'0')))
+}

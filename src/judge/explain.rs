@@ -1,0 +1,78 @@
+//! Which rules are broken, and where, for the cases that a kernel found wrong.
+//!
+//! Faults are told by code, and within one code in reading order; see [`Fault`].
+
+use crate::board::{CageFault, Cell, Fault, Grid, House, Repeats};
+use crate::format::classic::Solution;
+use crate::format::killer::Diagram;
+
+/// The faults of a classic solution; none if it is right.
+pub fn explain_classic(solution: &Solution, givens: &Grid) -> Vec<Fault> {
+    let cells = &solution.cells;
+    let mut faults = not_digits(cells).collect::<Vec<_>>();
+    let long_rows = solution.long_rows.iter().zip(0..).filter(|(length, _)| **length > 0);
+    faults.extend(long_rows.map(|(length, row)| Fault::RowLength { row, length: *length }));
+    for (i, (found, given)) in cells.iter().zip(givens).enumerate() {
+        if *given != b'.' && found != given && digit(*found).is_some() {
+            faults.push(Fault::GivenChanged { cell: Cell::of_9(i), given: *given, found: *found });
+        }
+    }
+    faults.extend(house_repeats(cells));
+    faults
+}
+
+/// The faults of a killer diagram; none if it is right.
+pub fn explain_killer(diagram: &Diagram) -> Vec<Fault> {
+    let cells = &diagram.cells;
+    let mut faults = not_digits(cells).collect::<Vec<_>>();
+    faults.extend(house_repeats(cells));
+    let mut sums = Vec::new();
+    for (number, cage) in diagram.cages.iter().enumerate() {
+        let members = diagram.cage_of.iter().enumerate();
+        let members = members.filter(|(_, of)| usize::from(**of) == number).map(|(cell, _)| cell);
+        let fault = CageFault { first: cage.first, named: cage.named };
+        if let Some((at, repeats)) = repeats(cells, members.clone()) {
+            faults.push(Fault::CageRepeat { cage: fault, at, repeats });
+        }
+        // The sum of a cage with a cell that is no digit is not judged.
+        let sum = members.map(|cell| digit(cells[cell]).map(u32::from)).sum::<Option<u32>>();
+        if let Some(sum) = sum.filter(|sum| *sum != cage.total) {
+            sums.push(Fault::CageSum { cage: fault, sum, total: cage.total });
+        }
+    }
+    faults.append(&mut sums);
+    faults
+}
+
+/// The digit that a byte of text stands for.
+fn digit(text: u8) -> Option<u8> {
+    matches!(text, b'1'..=b'9').then(|| text - b'0')
+}
+
+fn not_digits(cells: &Grid) -> impl Iterator<Item = Fault> {
+    let cells = cells.iter().enumerate().filter(|(_, found)| digit(**found).is_none());
+    cells.map(|(i, found)| Fault::NotADigit { cell: Cell::of_9(i), found: *found })
+}
+
+fn house_repeats(cells: &Grid) -> impl Iterator<Item = Fault> {
+    House::all_9().filter_map(|house| {
+        let (at, repeats) = repeats(cells, house.cells_9().into_iter())?;
+        Some(Fault::HouseRepeat { house, at, repeats })
+    })
+}
+
+/// How often each digit stands in a region, and the first cell whose digit stood earlier in it;
+/// `None` if no digit stands there more than once.
+fn repeats(cells: &Grid, region: impl Iterator<Item = usize>) -> Option<(Cell, Repeats)> {
+    let mut counts = [0u8; 9];
+    let mut first = None;
+    for cell in region {
+        let Some(digit) = digit(cells[cell]) else { continue };
+        let count = &mut counts[usize::from(digit) - 1];
+        *count += 1;
+        if *count > 1 {
+            first.get_or_insert(Cell::of_9(cell));
+        }
+    }
+    Some((first?, Repeats { counts }))
+}
