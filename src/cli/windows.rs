@@ -111,6 +111,21 @@ impl Window<'_> {
         &self.bytes[case.start..case.end]
     }
 
+    /// The text from line `line` of the input on, or from an earlier line, and that line's number;
+    /// `case` tells where in the window its own first line is.
+    pub(super) fn text_from(&self, case: &Case, line: u64) -> (&[u8], u64) {
+        if line >= case.line {
+            return (&self.bytes[case.start..], case.line);
+        }
+        let before = &self.bytes[..case.start];
+        let ends = before.iter().enumerate().filter(|&(i, byte)| match byte {
+            b'\n' => true,
+            b'\r' => before.get(i + 1) != Some(&b'\n'),
+            _ => false,
+        });
+        (self.bytes, case.line.saturating_sub(ends.count() as u64))
+    }
+
     /// Marks all cases, on all cores if there are many; `marks` holds one mark a case then.
     pub(super) fn mark(&self, judge: Judge, marks: &mut Vec<Mark>) {
         marks.clear();
