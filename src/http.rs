@@ -25,6 +25,8 @@ const PAUSE_AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
 const END_TIME_MAX: Duration = Duration::from_secs(1);
 /// How many header fields a request may have.
 const HEADER_FIELDS_MAX: usize = 64;
+/// The least that hyper takes.
+const HEADER_BYTES_LEAST: usize = 8192;
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 const INDEX: &str = "gridmark\n\n\
     /metrics  metrics for Prometheus\n\
@@ -60,7 +62,7 @@ pub trait Surface: Send + Sync {
 pub struct Options {
     /// How many connections are open at a time; others wait in the system's backlog.
     pub connections_max: usize,
-    /// How many bytes the head of a request may have, at least 8192.
+    /// How many bytes the head of a request may have; 8192 if this is less.
     pub header_bytes_max: usize,
     /// How long a client may take to send the head of its request.
     pub header_read_time_max: Duration,
@@ -139,7 +141,7 @@ async fn answer(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(options.header_read_time_max)
-        .max_buf_size(options.header_bytes_max)
+        .max_buf_size(options.header_bytes_max.max(HEADER_BYTES_LEAST))
         .max_headers(HEADER_FIELDS_MAX)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));

@@ -169,7 +169,8 @@ pub(super) fn offending_line(text: &[u8], first_line: u64, why: &Unreadable) -> 
     let (before, behind) =
         (if start > 0 { "..." } else { "" }, if end < line.len() { "..." } else { "" });
     let caret = " ".repeat(before.len() + column - start) + "^";
-    Some(format!("| {before}{part}{behind}\n| {caret}\n"))
+    let line = format!("| {before}{part}{behind}");
+    Some(format!("{}\n| {caret}\n", line.trim_end()))
 }
 
 /// A line of a text whose lines end in LF, CRLF or CR, without its end.

@@ -1,6 +1,6 @@
 //! The layers that settings come from, each read into assignments.
 
-use super::error::{Error, Place};
+use super::error::{BadValue, Error, Place};
 use super::{Flag, Origin};
 use serde::Deserialize;
 use std::path::Path;
@@ -44,11 +44,18 @@ pub(super) fn of_file(path: &Path, known: &[&str]) -> Result<Vec<Assignment>, Er
     leaves.sort_by_key(|leaf| leaf.key_start);
     let assignment = |leaf: Leaf<'_>| {
         let origin = Origin::File(Place::of(path, text.as_bytes(), leaf.key_start));
+        let shown = text.get(leaf.value.span()).unwrap_or_default().to_owned();
+        if known.iter().any(|known| is_in_section(known, &leaf.key)) {
+            let expected = format!("a section: [{}]", leaf.key);
+            return Err(Box::new(BadValue { key: leaf.key, value: shown, origin, expected }).into());
+        }
         if !known.contains(&leaf.key.as_str()) {
             return Err(unknown(leaf.key, origin, known));
         }
-        let shown = text.get(leaf.value.span()).unwrap_or_default().to_owned();
-        let value = Value::deserialize(ValueDeserializer::from(leaf.value)).map_err(syntax)?;
+        // A number that fits nowhere is no mistake of form, so let it be one of value: a table is
+        // what no setting takes.
+        let value = Value::deserialize(ValueDeserializer::from(leaf.value));
+        let value = value.unwrap_or_else(|_| toml::Table::new().into());
         Ok(Assignment { key: leaf.key, value, shown, origin })
     };
     leaves.into_iter().map(assignment).collect()
@@ -144,7 +151,10 @@ fn unknown(key: String, origin: Origin, known: &[&str]) -> Error {
     let elsewhere = known.iter().find(|known| name(known) == name(&key));
     let nearest = match elsewhere {
         Some(known) => Some(known.to_string()),
-        None => nearest(&key, known.iter().copied()),
+        None => {
+            let sections = known.iter().filter_map(|key| Some(key.split_once('.')?.0));
+            nearest(&key, known.iter().copied().chain(sections))
+        }
     };
     Error::UnknownKey { origin, key, nearest }
 }

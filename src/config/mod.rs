@@ -101,7 +101,9 @@ pub fn load(
         settings = assign(&mut table, &assignment)?;
         in_force.insert(assignment.key.clone(), assignment);
     }
-    match RULES.iter().find(|rule| !(rule.holds)(&settings)) {
+    // Where two settings do not go together, the one that somebody set is to blame.
+    let broken_rules = RULES.iter().filter(|rule| !(rule.holds)(&settings));
+    match broken_rules.min_by_key(|rule| !in_force.contains_key(rule.key)) {
         Some(rule) => Err(broken(rule, &table, &in_force).into()),
         None => {
             let origins = in_force.into_iter().map(|(key, set)| (key, set.origin)).collect();
@@ -157,17 +159,20 @@ fn assign(table: &mut Table, assignment: &Assignment) -> Result<Settings, Error>
 }
 
 fn broken(rule: &Rule, table: &Table, in_force: &BTreeMap<String, Assignment>) -> Box<BadValue> {
-    let set = in_force.get(rule.key);
-    let value = set.map(|set| set.shown.clone());
-    let value = value.or_else(|| value_of(table, rule.key).map(Value::to_string));
+    let value = |key: &str| match in_force.get(key) {
+        Some(set) => set.shown.clone(),
+        None => value_of(table, key).map(Value::to_string).unwrap_or_default(),
+    };
+    let origin = |key: &str| in_force.get(key).map_or(Origin::Default, |set| set.origin.clone());
     // A rule may break because of another setting, which its words name.
-    let also = in_force.iter().filter(|(key, _)| *key != rule.key && rule.expected.contains(*key));
-    let also = also.map(|(key, set)| format!(" ({key} is {}, {})", set.shown, set.origin));
+    let others = RULES.iter().map(|rule| rule.key);
+    let others = others.filter(|key| *key != rule.key && rule.expected.contains(key));
+    let others = others.map(|key| format!(" ({key} is {}, {})", value(key), origin(key)));
     Box::new(BadValue {
         key: rule.key.to_owned(),
-        value: value.unwrap_or_default(),
-        origin: set.map_or(Origin::Default, |set| set.origin.clone()),
-        expected: format!("{}{}", rule.expected, also.collect::<String>()),
+        value: value(rule.key),
+        origin: origin(rule.key),
+        expected: format!("{}{}", rule.expected, others.collect::<String>()),
     })
 }
 

@@ -2,12 +2,14 @@
 
 use super::settings::Settings;
 use std::path::{Component, Path, PathBuf};
-use tracing_subscriber::filter::{EnvFilter, LevelFilter};
+use tracing_subscriber::filter::EnvFilter;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const CASE_BYTES_LEAST: usize = 4096;
 /// The least that hyper accepts for its buffer of a request's head.
 const HEADER_BYTES_LEAST: usize = 8192;
+
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// What one setting may be.
 pub(super) struct Rule {
@@ -128,7 +130,8 @@ fn plain(path: &Path) -> PathBuf {
 /// The filter takes any single word for the name of a part of the program and shows all of it, so
 /// a misspelt level would turn everything else off without a word.
 fn is_log_level(level: &str) -> bool {
-    let words = level.split(',').filter(|word| !word.contains(['=', '[', ']', '{', '}']));
-    let levels_are_known = words.map(str::trim).all(|word| word.parse::<LevelFilter>().is_ok());
+    let is_level = |word: &str| LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word.trim()));
+    let mut words = level.split(',').filter(|word| !word.contains('='));
+    let levels_are_known = words.all(is_level);
     levels_are_known && EnvFilter::builder().parse(level).is_ok()
 }

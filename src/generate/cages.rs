@@ -11,8 +11,6 @@ const ALL: Cells = (1 << CELLS_9) - 1;
 /// The last column, and the last row: they have no neighbour to the right, or below.
 const RIGHTMOST: Cells = column(8);
 const LOWEST: Cells = 0x1FF << 72;
-/// How many cells a cage may grow to, as often as it stands here.
-const SIZES: [u32; 16] = [1, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 5, 5, 6, 7, 9];
 
 const fn column(number: usize) -> Cells {
     let mut cells = 0;
@@ -86,16 +84,17 @@ impl Cages {
             holders[usize::from(digit - b'1')] |= 1 << i;
         }
         let mut cages = Cages { cells: [0; CELLS_9], count: 0 };
+        let size_max = random.within(2..10) as u32;
         let mut open = ALL;
         while open != 0 {
-            // 4 bits and 7 a cell; the ninth cell of a cage makes do with what is left of 64.
+            // 6 bits and 7 a cell; the ninth cell of a cage makes do with what is left of 64.
             let mut bits = random.next();
             let mut draw = |count: u32| {
                 let drawn = bits % (1 << count);
                 bits >>= count;
                 drawn as u32
             };
-            let size = SIZES[draw(4) as usize];
+            let size = 1 + ((draw(6) * size_max) >> 6);
             let (mut cage, mut fitting, mut next) = (0, open, open);
             for _ in 0..size {
                 if next == 0 {

@@ -71,9 +71,8 @@ impl Generator {
     pub fn new(kind: Kind, options: Options) -> Generator {
         let mut random = Random::new(options.seed);
         let grids = Grids::new(&mut random);
-        // A product with a power of two is exact; the cast takes what is out of range (and no
-        // number at all) for an end.
-        let faulty_below = (options.faulty.min(1.0) * 4_294_967_296.0) as u64;
+        // A product with a power of two is exact; what is not a number becomes 0.
+        let faulty_below = (options.faulty.clamp(0.0, 1.0) * 4_294_967_296.0) as u64;
         Generator {
             kind,
             parts: Parts { random, grids, faulty_below },

@@ -1,0 +1,132 @@
+//! The program as a process: its settings flags, its exit codes, its manners.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn gridmark() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+    command.env_clear().stdin(Stdio::null());
+    command
+}
+
+/// Exit code, standard output and standard error.
+fn told(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+#[test]
+fn alone_it_prints_its_help() {
+    let (code, help, errors) = told(&mut gridmark());
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    assert!(help.contains("Usage: gridmark") && help.contains("config"), "{help}");
+    let (code, version, _) = told(gridmark().arg("--version"));
+    assert_eq!((code, version), (Some(0), format!("gridmark {}\n", env!("CARGO_PKG_VERSION"))));
+}
+
+#[test]
+fn a_command_typed_wrongly_exits_with_2() {
+    for args in [&["frobnicate"][..], &["config", "--frob"], &["config", "--settle", "soon"]] {
+        let (code, output, errors) = told(gridmark().args(args));
+        assert_eq!((code, output.as_str()), (Some(2), ""), "{args:?}");
+        assert!(errors.starts_with("error: "), "{errors}");
+    }
+    let (code, _, errors) = told(gridmark().args(["config", "--check", "x", "--root", "y"]));
+    assert_eq!(code, Some(2), "{errors}");
+}
+
+#[test]
+fn config_shows_settings_and_origins() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("my.toml");
+    std::fs::write(&file, "[grade]\ntries_max = 5\n").unwrap();
+    let mut command = gridmark();
+    command.args(["config", "--root", "/srv/x", "--listen", "[::1]:1", "--settle", "2s"]);
+    command.arg("--config").arg(&file).env("GRIDMARK_LOG_FORMAT", "json");
+    let (code, shown, errors) = told(&mut command);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    for line in [
+        "root = \"/srv/x\" # flag --root".to_owned(),
+        "listen = \"[::1]:1\" # flag --listen".into(),
+        "settle_ms = 2000 # flag --settle".into(),
+        "format = \"json\" # environment GRIDMARK_LOG_FORMAT".into(),
+        format!("tries_max = 5 # file {}:2:1", file.display()),
+        "watch = \"auto\" # default".into(),
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
+    }
+}
+
+#[test]
+fn config_checks_a_file_and_that_alone() {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/gridmark.toml");
+    let mut command = gridmark();
+    // What is wrong elsewhere does not make a file bad.
+    command.arg("config").arg("--check").arg(&shipped).env("GRIDMARK_NONSENSE", "1");
+    let good = format!("{} is good\n", shipped.display());
+    assert_eq!(told(&mut command), (Some(0), good, String::new()));
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bad.toml");
+    std::fs::write(&file, "[grade]\ntreis_max = 5\n").unwrap();
+    let (code, output, errors) = told(gridmark().arg("config").arg("--check").arg(&file));
+    assert_eq!((code, output.as_str()), (Some(1), ""));
+    let said = "`grade.treis_max` is no setting; did you mean `grade.tries_max`?";
+    assert_eq!(errors, format!("gridmark: file {}:2:1: {said}\n", file.display()));
+
+    let missing = folder.path().join("none.toml");
+    let (code, _, errors) = told(gridmark().arg("config").arg("--check").arg(&missing));
+    assert_eq!(code, Some(1));
+    let said = format!("gridmark: cannot read the settings file {}: ", missing.display());
+    assert!(errors.starts_with(&said) && errors.matches('\n').count() == 1, "{errors}");
+}
+
+#[test]
+fn wrong_variables_are_told() {
+    let (code, _, errors) = told(gridmark().arg("config").env("GRIDMARK_HTTP_LISTN", "x"));
+    assert_eq!(code, Some(1));
+    assert!(errors.contains("did you mean `GRIDMARK_HTTP_LISTEN`?"), "{errors}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_not_utf_8_is_told() {
+    use std::os::unix::ffi::OsStrExt;
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    let (code, _, errors) = told(gridmark().arg("config").env("GRIDMARK_PATHS_ROOT", name));
+    assert_eq!(code, Some(2));
+    assert_eq!(
+        errors,
+        "gridmark: the environment variable GRIDMARK_PATHS_ROOT is not UTF-8 text\n"
+    );
+    let (code, _, errors) = told(gridmark().args(["config", "--root"]).arg(name));
+    assert_eq!(code, Some(2));
+    assert!(errors.starts_with("gridmark: --root caf"), "{errors}");
+    // Other people's variables may be what they like.
+    let (code, _, _) = told(gridmark().arg("config").env("OTHER", name));
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    for args in [&["config"][..], &[], &["--help"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = gridmark().args(args).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    }
+    // Nor is it a panic where not even errors can be told.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = gridmark().args(["config", "--config", "/nonexistent"]).stderr(writer).status();
+    assert_eq!(status.unwrap().code(), Some(1));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let (code, _, errors) = told(gridmark().arg("config").stdout(full));
+    assert_eq!(code, Some(1));
+    assert!(errors.starts_with("gridmark: cannot write to standard output: "), "{errors}");
+}
