@@ -5,7 +5,7 @@
 //! The pure core, which knows no I/O, no clock and no threads:
 //!
 //! - [`board`]: what sudoku is: cells, houses, faults, marks.
-//! - [`format`]: what a file says: from bytes to cases.
+//! - [`mod@format`]: what a file says: from bytes to cases.
 //! - [`judge`]: what is right: from cases to marks.
 //! - [`generate`]: work to grade whose right answers are known.
 //!

@@ -3,8 +3,14 @@
 mod cli;
 mod command;
 mod config;
+mod core_kit;
+mod explaining;
 mod generate;
 mod http;
+mod judging;
 mod log;
+mod oracle;
+mod reading;
 mod samples;
 mod structure;
+mod windows;
