@@ -10,10 +10,12 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -138,21 +140,29 @@ async fn answer(
     options: Options,
     mut ended: watch::Receiver<()>,
 ) {
+    let is_asked = AtomicBool::new(false);
+    let service = TowerToHyperService::new(router);
+    let service = service_fn(|request| {
+        is_asked.store(true, Ordering::Relaxed);
+        service.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(options.header_read_time_max)
         .max_buf_size(options.header_bytes_max.max(HEADER_BYTES_LEAST))
         .max_headers(HEADER_FIELDS_MAX)
         .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let answered = async {
         tokio::select! {
             _ = connection.as_mut() => return,
             // It only ever changes by its end.
-            _ = ended.changed() => connection.as_mut().graceful_shutdown(),
+            _ = ended.changed() => {}
         }
-        let _ = connection.await;
+        if is_asked.load(Ordering::Relaxed) {
+            let _ = connection.await;
+        }
     };
     let _ = tokio::time::timeout(options.connection_time_max, answered).await;
 }

@@ -294,3 +294,18 @@ fn stopping_waits_for_no_silent_client_and_leaves_the_port() {
         ErrorKind::ConnectionRefused
     );
 }
+
+#[test]
+fn an_answer_that_is_under_way_at_the_end_is_finished() {
+    let metrics = "gridmark_cases_total 0\n".repeat(1 << 19);
+    let length = metrics.len();
+    let mut server = Server::start(Shown { metrics, ..shown() }, options());
+    let mut client = server.connect();
+    client.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut first = [0; 1];
+    client.read_exact(&mut first).unwrap();
+    server.stop();
+    let answer = rest(&mut client);
+    assert_eq!(parts(&answer).1.len(), length);
+    server.ended.recv_timeout(LONG).unwrap();
+}

@@ -80,7 +80,9 @@ fn every_module_has_a_rule_and_stands_in_the_list_of_modules() {
         library.windows(3).filter(|three| three[0].text == "mod" && three[2].text == ";");
     let declared = declared.map(|three| three[1].text.as_str()).collect::<BTreeSet<_>>();
     let docs = sources["src/lib.rs"].lines().filter_map(|line| line.strip_prefix("//! - [`"));
-    let listed = docs.filter_map(|line| line.split('`').next()).collect::<BTreeSet<_>>();
+    let listed = docs
+        .filter_map(|line| line.trim_start_matches("mod@").split('`').next())
+        .collect::<BTreeSet<_>>();
     assert_eq!(listed, declared, "the docs of src/lib.rs list (left) what it declares (right)");
     for module in declared {
         let has_rule = MODULES.iter().any(|(name, _)| *name == module);
@@ -119,7 +121,7 @@ fn the_checks_find_modules_that_may_not_be_named() {
         ("src/format/killer/cages.rs", "use crate::judge::Judge;"),
         ("src/format/killer/cages.rs", "use super::super::super::judge::Judge;"),
         ("src/intake/mod.rs", "use crate::queue::Queue;"),
-        ("src/intake/scan.rs", "use crate::ledger::Ledger;"),
+        ("src/intake/scan.rs", "use crate::publish::Publisher;"),
         ("src/publish/mod.rs", "fn f() { crate::grading::grade() }"),
         ("src/ledger.rs", "use crate::config::Settings;"),
         ("src/http.rs", "use crate::event;"),

@@ -20,12 +20,13 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("ledger", &["board", "submission"]),
     ("archive", &["ledger", "submission"]),
     ("config", &[]),
+    ("health", &["event"]),
     // The stages: none of them knows another.
-    ("intake", &["board", "format", "judge", "submission", "event", "config"]),
-    ("queue", &["board", "format", "judge", "submission", "event", "config"]),
-    ("pool", &["board", "format", "judge", "submission", "event", "config"]),
-    ("grading", &["board", "format", "judge", "submission", "event", "config"]),
-    ("publish", &["board", "format", "judge", "submission", "event", "config", "rows"]),
+    ("intake", &["board", "submission", "event", "config", "health", "ledger", "archive"]),
+    ("queue", &["submission", "event", "config"]),
+    ("pool", &["event", "config"]),
+    ("grading", &["board", "format", "judge", "submission", "event", "config", "health"]),
+    ("publish", &["board", "submission", "event", "config", "health", "ledger", "rows"]),
     ("service", &["*"]),
     // The surface.
     ("http", &[]),
