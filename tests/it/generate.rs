@@ -1,9 +1,10 @@
 //! Generated work: reproducible, and with answers that reading and judging agree with.
 
-use crate::samples::{answers, graded};
+use crate::core_kit::answers;
 use gridmark::board::{Kind, Mark};
-use gridmark::format::{CaseText, Found, killer};
+use gridmark::format::{CaseText, Found, Limits, Reader, killer};
 use gridmark::generate::{Generator, Options};
+use gridmark::judge::{Judge, Tier};
 use std::collections::BTreeSet;
 
 /// A generated stream with what reading and judging make of it.
@@ -17,7 +18,10 @@ struct Work {
 impl Work {
     fn new(kind: Kind, cases: u64, options: Options) -> Work {
         let (text, answers) = generated(kind, cases, options);
-        let (found, marks) = graded(None, &text);
+        let mut found = Found::default();
+        Reader::new(None, Limits::default()).read(&text, true, &mut found);
+        let mut marks = Vec::new();
+        Judge::new(Tier::best()).mark(&text, &found.cases, &found.puzzles, &mut marks);
         Work { text, answers, found, marks }
     }
 
