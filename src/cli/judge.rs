@@ -40,8 +40,10 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
                     continue;
                 }
             }
-            let line_end = if case.block_end { "\n" } else { "" };
-            write!(output, "{}{line_end}", mark.answer(args.kind)).map_err(Error::Output)?;
+            let answer = mark.answer(args.kind);
+            let line_end: &[u8] = if case.block_end { b"\n" } else { b"" };
+            let written = output.write_all(answer.as_bytes());
+            written.and_then(|()| output.write_all(line_end)).map_err(Error::Output)?;
         }
     }
     output.flush().map_err(Error::Output)?;
