@@ -129,7 +129,7 @@ impl Window<'_> {
     /// Marks all cases, on all cores if there are many; `marks` holds one mark a case then.
     pub(super) fn mark(&self, judge: Judge, marks: &mut Vec<Mark>) {
         marks.clear();
-        let Found { cases, puzzles } = self.found;
+        let Found { cases, puzzles, .. } = self.found;
         if cases.len() <= CASES_PER_TASK {
             judge.mark(self.bytes, cases, puzzles, marks);
             return;
