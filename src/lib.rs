@@ -5,8 +5,9 @@
 //! The pure core, which knows no I/O, no clock and no threads:
 //!
 //! - [`board`]: what sudoku is: cells, houses, faults, marks.
-//! - [`format`]: what a file says: from bytes to cases.
+//! - [`mod@format`]: what a file says: from bytes to cases.
 //! - [`judge`]: what is right: from cases to marks.
+//! - [`generate`]: work to grade whose right answers are known.
 //!
 //! What the stages share:
 //!
@@ -44,6 +45,7 @@ pub mod cli;
 pub mod config;
 pub mod event;
 pub mod format;
+pub mod generate;
 pub mod grading;
 pub mod health;
 pub mod http;

@@ -3,11 +3,24 @@
 //! Each command is a module with its `Args` and its `run`.
 
 pub mod config;
+mod draw;
+pub mod fill;
+pub mod generate;
+pub mod grade;
+pub mod judge;
+mod listing;
+mod screen;
 pub mod serve;
+mod tally;
+mod walk;
+mod windows;
 
+use crate::board::Kind;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand};
+use std::error::Error as _;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Grades sudoku submissions: killer, classic and hexudoku.
@@ -22,6 +35,14 @@ pub struct Cli {
 enum Command {
     /// Run the service: grade what is dropped into the inbox
     Serve(serve::Args),
+    /// Answer as the source problems ask for, from standard input to standard output
+    Judge(judge::Args),
+    /// Mark files and explain the marks
+    Grade(grade::Args),
+    /// Fill hexudoku boards as Lazy Larry does
+    Fill(fill::Args),
+    /// Make work to grade, whose right answers are known
+    Generate(generate::Args),
     /// Show the settings in force and where each came from, or check a settings file
     Config(config::Args),
 }
@@ -38,8 +59,17 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
             Ok(ExitCode::SUCCESS)
         }
         Some(Command::Serve(args)) => serve::run(args),
+        Some(Command::Judge(args)) => judge::run(args),
+        Some(Command::Grade(args)) => grade::run(args),
+        Some(Command::Fill(args)) => fill::run(args),
+        Some(Command::Generate(args)) => generate::run(args),
         Some(Command::Config(args)) => config::run(args),
     }
+}
+
+/// How a kind is typed.
+fn kinds() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::word)).try_map(|word| word.parse::<Kind>())
 }
 
 /// Why a command was not done.
@@ -73,6 +103,23 @@ pub enum Error {
 }
 
 impl Error {
+    /// What makes an error of what the system says when it cannot do something with `path`.
+    fn io(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
+        move |source| Error::Io { path: path.to_owned(), doing, source }
+    }
+
+    /// What went wrong and why, on one line.
+    fn with_causes(&self) -> String {
+        let mut told = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            told.push_str(": ");
+            told.push_str(&error.to_string());
+            cause = error.source();
+        }
+        told
+    }
+
     /// Whether whoever read our standard output has read enough (`gridmark ... | head`), which is
     /// no failure.
     pub fn is_closed_pipe(&self) -> bool {

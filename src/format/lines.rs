@@ -94,7 +94,7 @@ impl Lines<'_> {
                 }
             },
             None => {
-                self.at = self.window.len();
+                self.advance(self.window.len(), u64::from(self.end));
                 return self.end;
             }
         }

@@ -1,0 +1,226 @@
+//! Grids and lines drawn for people, with what is wrong marked.
+
+use crate::board::{CELLS_9, Cell, Fault, Grid, Unreadable, Verdict};
+use crate::format::classic::Solution;
+use crate::format::killer::Diagram;
+use std::io::{self, IsTerminal};
+
+/// Whether what is shown has colour.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Ink {
+    Plain,
+    Colour,
+}
+
+const RED: &str = "31";
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
+
+impl Ink {
+    /// Colour if standard output is a terminal that shows it, and nobody asked for none.
+    pub(super) fn of_stdout() -> Ink {
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        if io::stdout().is_terminal() && !no_colour && !dumb { Ink::Colour } else { Ink::Plain }
+    }
+
+    /// `text`, in the colour of a verdict.
+    pub(super) fn verdict(self, verdict: Verdict, text: &str) -> String {
+        match verdict {
+            Verdict::Correct => self.paint(GREEN, text),
+            Verdict::Wrong => self.paint(RED, text),
+            Verdict::Unreadable => self.paint(YELLOW, text),
+            Verdict::Counted => text.to_owned(),
+        }
+    }
+
+    fn paint(self, colour: &str, text: &str) -> String {
+        match self {
+            Ink::Plain => text.to_owned(),
+            Ink::Colour => format!("\x1b[1;{colour}m{text}\x1b[0m"),
+        }
+    }
+}
+
+/// The cells that `faults` are about; `cage_of` is each cell's cage, where there are cages.
+pub(super) fn bad_cells(
+    faults: &[Fault],
+    cells: &Grid,
+    cage_of: Option<&[u8; CELLS_9]>,
+) -> [bool; CELLS_9] {
+    let mut bad = [false; CELLS_9];
+    let repeated = |i: usize, counts: &[u8; 9]| match cells[i] {
+        digit @ b'1'..=b'9' => counts[usize::from(digit - b'1')] > 1,
+        _ => false,
+    };
+    let in_cage = |i: usize, cage: Cell| cage_of.is_some_and(|of| of[i] == of[cage.index_9()]);
+    for fault in faults {
+        match fault {
+            Fault::NotADigit { cell, .. } | Fault::GivenChanged { cell, .. } => {
+                bad[cell.index_9()] = true;
+            }
+            // The cells that are too many are not on the grid.
+            Fault::RowLength { .. } => {}
+            Fault::HouseRepeat { house, repeats, .. } => {
+                for i in house.cells_9() {
+                    bad[i] |= repeated(i, &repeats.counts);
+                }
+            }
+            Fault::CageRepeat { cage, repeats, .. } => {
+                for (i, bad) in bad.iter_mut().enumerate() {
+                    *bad |= in_cage(i, cage.first) && repeated(i, &repeats.counts);
+                }
+            }
+            Fault::CageSum { cage, .. } => {
+                for (i, bad) in bad.iter_mut().enumerate() {
+                    *bad |= in_cage(i, cage.first);
+                }
+            }
+        }
+    }
+    bad
+}
+
+/// A classic solution with its boxes.
+pub(super) fn classic(solution: &Solution, bad: &[bool; CELLS_9], ink: Ink) -> String {
+    const RULE: &str = "+---------+---------+---------+\n";
+    let mut text = String::new();
+    for (row, length) in solution.long_rows.iter().enumerate() {
+        if row % 3 == 0 {
+            text.push_str(RULE);
+        }
+        for column in 0..9 {
+            if column % 3 == 0 {
+                text.push('|');
+            }
+            push_cell(row * 9 + column, &solution.cells, bad, ink, &mut text);
+        }
+        text.push('|');
+        if *length > 9 {
+            let more = format!("[{} more]", length - 9);
+            text.push(' ');
+            text.push_str(&ink.paint(RED, &more));
+        }
+        text.push('\n');
+    }
+    text.push_str(RULE);
+    text
+}
+
+/// A killer diagram with its cages, each with its total in the wall above its first cell.
+pub(super) fn killer(diagram: &Diagram, bad: &[bool; CELLS_9], ink: Ink) -> String {
+    let mut totals = [None; CELLS_9];
+    for cage in &diagram.cages {
+        totals[cage.first.index_9()] = Some(cage.total);
+    }
+    let mut text = String::new();
+    for row in 0..=9 {
+        for column in 0..9 {
+            text.push('+');
+            let walled = row == 0 || row == 9 || diagram.walls.below[row - 1] >> column & 1 == 1;
+            // The cell above a cage's first is in another cage, so there is a wall between.
+            match totals.get(row * 9 + column).copied().flatten() {
+                Some(total @ 0..=999) => text.push_str(&format!("{total:-<3}")),
+                Some(_) => text.push_str("###"),
+                None => text.push_str(if walled { "---" } else { "   " }),
+            }
+        }
+        text.push_str("+\n");
+        if row == 9 {
+            break;
+        }
+        text.push('|');
+        for column in 0..9 {
+            push_cell(row * 9 + column, &diagram.cells, bad, ink, &mut text);
+            let walled = column == 8 || diagram.walls.right[row] >> column & 1 == 1;
+            text.push(if walled { '|' } else { ' ' });
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A cell three characters wide, as `[7]` if it is bad.
+fn push_cell(i: usize, cells: &Grid, bad: &[bool; CELLS_9], ink: Ink, text: &mut String) {
+    let shown = shown(cells[i]);
+    if bad[i] {
+        text.push_str(&ink.paint(RED, &format!("[{shown}]")));
+    } else {
+        text.extend([' ', shown, ' ']);
+    }
+}
+
+/// A byte of somebody's text, one character wide.
+fn shown(byte: u8) -> char {
+    if (0x20..=0x7e).contains(&byte) { char::from(byte) } else { '?' }
+}
+
+/// The line that could not be read, with a caret under the column, if it is in `text`, which
+/// begins with line `first_line`.
+pub(super) fn offending_line(text: &[u8], first_line: u64, why: &Unreadable) -> Option<String> {
+    const SHOWN_BEFORE: usize = 40;
+    const SHOWN: usize = 72;
+    let number = usize::try_from(why.line.checked_sub(first_line)?).ok()?;
+    let column = usize::try_from(why.column.checked_sub(1)?).ok()?;
+    let line = nth_line(text, number)?;
+    let start = column.saturating_sub(SHOWN_BEFORE);
+    let end = line.len().min(start + SHOWN);
+    let part = line.get(start..end)?.iter().map(|byte| shown(*byte)).collect::<String>();
+    let (before, behind) =
+        (if start > 0 { "..." } else { "" }, if end < line.len() { "..." } else { "" });
+    let caret = " ".repeat(before.len() + column - start) + "^";
+    let line = format!("| {before}{part}{behind}");
+    Some(format!("{}\n| {caret}\n", line.trim_end()))
+}
+
+/// A line of a text whose lines end in LF, CRLF or CR, without its end.
+fn nth_line(text: &[u8], number: usize) -> Option<&[u8]> {
+    let mut rest = text;
+    for _ in 0..number {
+        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
+        let crlf = rest[end..].starts_with(b"\r\n");
+        rest = &rest[end + 1 + usize::from(crlf)..];
+    }
+    rest.split(|byte| matches!(byte, b'\n' | b'\r')).next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::UnreadableCode;
+
+    fn why(line: u64, column: u64) -> Unreadable {
+        Unreadable { code: UnreadableCode::BadCharacter, line, column, message: "".into() }
+    }
+
+    #[test]
+    fn the_caret_stands_under_the_column() {
+        let text = b"first\r\nsec\xffond\rthird\nfourth";
+        let shown = |line, column| offending_line(text, 7, &why(line, column));
+        assert_eq!(shown(8, 4).as_deref(), Some("| sec?ond\n|    ^\n"));
+        assert_eq!(shown(9, 1).as_deref(), Some("| third\n| ^\n"));
+        assert_eq!(shown(10, 7).as_deref(), Some("| fourth\n|       ^\n"));
+        assert_eq!(shown(11, 1), None);
+        assert_eq!(shown(6, 1), None);
+    }
+
+    #[test]
+    fn a_long_line_is_shown_around_the_column() {
+        let text = [b'a'; 1_000];
+        let shown = offending_line(&text, 1, &why(1, 501)).unwrap();
+        let lines = shown.lines().collect::<Vec<_>>();
+        assert_eq!(lines[0], format!("| ...{}...", "a".repeat(72)));
+        assert_eq!(lines[1].len(), "| ...".len() + 40 + 1);
+    }
+
+    #[test]
+    fn colour_is_beside_the_marks_and_not_in_their_place() {
+        let mut bad = [false; CELLS_9];
+        bad[0] = true;
+        let solution = Solution { cells: [b'7'; CELLS_9], long_rows: [0; 9] };
+        let coloured = classic(&solution, &bad, Ink::Colour);
+        assert_eq!(coloured.lines().nth(1).unwrap().find("\x1b[1;31m[7]\x1b[0m 7  7 |"), Some(1));
+        let plain = coloured.replace("\x1b[1;31m", "").replace("\x1b[0m", "");
+        assert_eq!(plain, classic(&solution, &bad, Ink::Plain));
+    }
+}

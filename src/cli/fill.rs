@@ -1,0 +1,62 @@
+//! `gridmark fill`: hexudoku boards as Lazy Larry leaves them.
+
+use super::{Error, windows};
+use crate::board::Kind;
+use crate::format::CaseText;
+use crate::format::hexudoku::{self, Board};
+use crate::judge::hexudoku::fill;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The arguments of `gridmark fill`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The boards [default: standard input]
+    file: Option<PathBuf>,
+}
+
+/// Writes each board as Larry leaves it, a blank line between two, and says on standard error what
+/// cannot be read.
+///
+/// # Errors
+///
+/// The input cannot be read, or standard output cannot be written.
+pub fn run(args: Args) -> Result<ExitCode, Error> {
+    let mut windows = windows::open(args.file.as_deref(), Kind::Hexudoku)?;
+    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut code = ExitCode::SUCCESS;
+    let mut between = "";
+    while let Some(window) = windows.next()? {
+        for case in window.cases() {
+            let board = match &case.text {
+                CaseText::Unreadable(why) => Err(why.as_ref().clone()),
+                _ => hexudoku::board(window.text(case), case.line),
+            };
+            match board {
+                Ok(mut board) => {
+                    fill(&mut board);
+                    output.write_all(between.as_bytes()).map_err(Error::Output)?;
+                    output.write_all(&text(&board)).map_err(Error::Output)?;
+                    between = "\n";
+                }
+                Err(why) => {
+                    window.complain(&why);
+                    code = ExitCode::FAILURE;
+                }
+            }
+        }
+    }
+    output.flush().map_err(Error::Output)?;
+    Ok(code)
+}
+
+fn text(board: &Board) -> Vec<u8> {
+    let mut text = Vec::with_capacity(16 * 17);
+    for row in board.chunks_exact(16) {
+        // Whatever is no digit is blank.
+        text.extend(row.iter().map(|&cell| b"0123456789ABCDEF-"[usize::from(cell.min(16))]));
+        text.push(b'\n');
+    }
+    text
+}

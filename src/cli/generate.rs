@@ -1,0 +1,210 @@
+//! `gridmark generate`: work to grade, whose right answers are known.
+
+use super::Error;
+use crate::board::Kind;
+use crate::generate::{Generator, Options};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// About how many cases are made before they are written.
+const CASES_PER_WRITE: u64 = 512;
+
+/// The arguments of `gridmark generate`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to make
+    #[arg(value_parser = super::kinds())]
+    kind: Kind,
+    /// How many cases: diagrams, solutions or boards
+    #[arg(long, value_name = "N")]
+    cases: u64,
+    /// The share of cases that are broken, from 0 to 1; for hexudoku, of boards that start with conflicts
+    #[arg(long, value_name = "RATIO", default_value_t = 0.0, value_parser = ratio)]
+    faulty: f64,
+    /// The same seed gives the same bytes
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// How many solutions a classic block has
+    #[arg(long, value_name = "N", default_value_t = 10,
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    solutions_per_block: u32,
+    /// Spread the cases over so many files, in the folder that --into names
+    #[arg(long, value_name = "N", requires = "into",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    files: Option<u64>,
+    /// Write files into this folder instead of one stream to standard output
+    #[arg(long, value_name = "DIR", requires = "files")]
+    into: Option<PathBuf>,
+    /// Spread the files over so many folders in it
+    #[arg(long, value_name = "N", requires = "into",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    folders: Option<u64>,
+    /// Write the right answers to this file; with --into, a file for each into this folder
+    #[arg(long, value_name = "PATH")]
+    answers: Option<PathBuf>,
+}
+
+fn ratio(text: &str) -> Result<f64, String> {
+    let ratio = text.parse::<f64>().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
+    ratio.ok_or_else(|| "expected a number from 0 to 1, such as 0.25".into())
+}
+
+/// Makes what is asked for.
+///
+/// # Errors
+///
+/// The arguments contradict each other, a file is there already, or something cannot be written.
+pub fn run(args: Args) -> Result<ExitCode, Error> {
+    let options = Options {
+        faulty: args.faulty,
+        seed: args.seed,
+        solutions_per_block: args.solutions_per_block,
+    };
+    let generator = Generator::new(args.kind, options);
+    let writes = (CASES_PER_WRITE / u64::from(args.solutions_per_block)).max(1);
+    let mut work = Work {
+        generator,
+        cases_per_write: writes * u64::from(args.solutions_per_block),
+        text: Vec::new(),
+        answers: Vec::new(),
+    };
+    match (&args.into, args.files) {
+        (Some(into), Some(files)) => write_files(&args, into, files, &mut work)?,
+        _ => {
+            let mut answers = args.answers.as_deref().map(NewFile::create).transpose()?;
+            let mut stdout = io::stdout().lock();
+            work.write(args.cases, answers.as_mut(), |text| {
+                stdout.write_all(text).map_err(Error::Output)
+            })?;
+            stdout.flush().map_err(Error::Output)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A generator with buffers that are used again and again.
+struct Work {
+    generator: Generator,
+    cases_per_write: u64,
+    text: Vec<u8>,
+    answers: Vec<u8>,
+}
+
+impl Work {
+    /// Writes `cases` cases, and their answers if they are wanted.
+    fn write(
+        &mut self,
+        cases: u64,
+        mut answers: Option<&mut NewFile>,
+        mut write_text: impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut left = cases;
+        while left > 0 {
+            let now = left.min(self.cases_per_write);
+            self.text.clear();
+            self.answers.clear();
+            self.generator.append(now, &mut self.text, &mut self.answers);
+            write_text(&self.text)?;
+            if let Some(file) = &mut answers {
+                file.write(&self.answers)?;
+            }
+            left -= now;
+        }
+        Ok(())
+    }
+}
+
+fn write_files(args: &Args, into: &Path, files: u64, work: &mut Work) -> Result<(), Error> {
+    if files > args.cases {
+        let message = format!("--files {files} is more than --cases {}", args.cases);
+        return Err(Error::Usage(message));
+    }
+    let answers = args.answers.as_deref();
+    if let Some(answers) = answers.filter(|answers| answers.starts_with(into)) {
+        let message = format!(
+            "--answers {} lies in --into {}: answers must not be among submissions",
+            answers.display(),
+            into.display()
+        );
+        return Err(Error::Usage(message));
+    }
+    for i in 0..files {
+        let name = name_of(i, files, args.folders);
+        let mut file = NewFile::create_below(into, &name)?;
+        let mut answers = answers
+            .map(|folder| NewFile::create_below(folder, &format!("{name}.out")))
+            .transpose()?;
+        let cases = args.cases / files + u64::from(i < args.cases % files);
+        work.write(cases, answers.as_mut(), |text| file.write(text))?;
+    }
+    Ok(())
+}
+
+/// The name of the file with number `i`, from 0: its place in its folder, and the folder.
+fn name_of(i: u64, files: u64, folders: Option<u64>) -> String {
+    let Some(folders) = folders else {
+        return format!("p{:0width$}.txt", i + 1, width = digits(files));
+    };
+    let (folder, place) = (i % folders, i / folders);
+    format!(
+        "team-{:0folder_width$}/p{:0width$}.txt",
+        folder + 1,
+        place + 1,
+        folder_width = digits(folders),
+        width = digits(files.div_ceil(folders)),
+    )
+}
+
+/// How many digits the numbers up to `most` are written with.
+fn digits(most: u64) -> usize {
+    most.to_string().len().max(4)
+}
+
+/// A file that was not there before.
+struct NewFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl NewFile {
+    fn create(path: &Path) -> Result<NewFile, Error> {
+        let file = File::create_new(path).map_err(Error::io("create", path))?;
+        Ok(NewFile { path: path.to_owned(), file })
+    }
+
+    /// Creates a file below `folder`, with the folders that it needs.
+    fn create_below(folder: &Path, name: &str) -> Result<NewFile, Error> {
+        let path = folder.join(name);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        NewFile::create(&path)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.file.write_all(bytes).map_err(Error::io("write to", &self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_of;
+
+    #[test]
+    fn files_are_dealt_to_folders_in_turn() {
+        assert_eq!(name_of(0, 3, None), "p0001.txt");
+        assert_eq!(name_of(12_345, 50_000, None), "p12346.txt");
+        let names = (0..5).map(|i| name_of(i, 5, Some(2))).collect::<Vec<_>>();
+        assert_eq!(
+            names,
+            [
+                "team-0001/p0001.txt",
+                "team-0002/p0001.txt",
+                "team-0001/p0002.txt",
+                "team-0002/p0002.txt",
+                "team-0001/p0003.txt"
+            ]
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! `gridmark judge`: the answers of the source problems, byte for byte.
+
+use super::{Error, windows};
+use crate::board::{Kind, Mark, UnreadableCode};
+use crate::judge::{Judge, Tier};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The arguments of `gridmark judge`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Which puzzle the input holds
+    #[arg(value_parser = super::kinds())]
+    kind: Kind,
+    /// The input [default: standard input]
+    file: Option<PathBuf>,
+}
+
+/// Answers for each case on standard output, and says on standard error what cannot be read.
+///
+/// An unreadable case answers as a wrong one does; an input without any case has no answer.
+///
+/// # Errors
+///
+/// The input cannot be read, or standard output cannot be written.
+pub fn run(args: Args) -> Result<ExitCode, Error> {
+    let judge = Judge::new(Tier::best());
+    let mut windows = windows::open(args.file.as_deref(), args.kind)?;
+    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut marks = Vec::new();
+    let mut code = ExitCode::SUCCESS;
+    while let Some(window) = windows.next()? {
+        window.mark(judge, &mut marks);
+        for (case, mark) in window.cases().iter().zip(&marks) {
+            if let Mark::Unreadable(why) = mark {
+                window.complain(why);
+                code = ExitCode::FAILURE;
+                if why.code == UnreadableCode::UnknownFormat {
+                    continue;
+                }
+            }
+            let answer = mark.answer(args.kind);
+            let line_end: &[u8] = if case.block_end { b"\n" } else { b"" };
+            let written = output.write_all(answer.as_bytes());
+            written.and_then(|()| output.write_all(line_end)).map_err(Error::Output)?;
+        }
+    }
+    output.flush().map_err(Error::Output)?;
+    Ok(code)
+}

@@ -1,0 +1,219 @@
+//! The table of marks, and under each case that is not right what is wrong with it.
+
+use super::Error;
+use super::draw::{self, Ink};
+use super::tally::Tally;
+use super::windows::Window;
+use crate::board::{Fault, Kind, Mark, Verdict};
+use crate::format::{Case, CaseText, classic, killer};
+
+/// A file with more cases than this gets one line for all that are right.
+const CASES_LISTED_MAX: u64 = 20;
+/// How many cases that are not right are explained, in a file with more cases than are listed.
+const CASES_EXPLAINED_MAX: u64 = 20;
+/// A longer name makes its line longer than the others.
+const NAME_WIDTH_MAX: usize = 48;
+
+/// Where the table goes.
+pub(super) trait Output {
+    /// Shows `text`.
+    fn show(&mut self, text: &str) -> Result<(), Error>;
+}
+
+/// How marks are listed.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    ink: Ink,
+    name_width: usize,
+    /// Whether every case that is not right is explained.
+    all: bool,
+}
+
+/// The columns of a line, as text.
+struct Line<'a> {
+    name: &'a str,
+    case: &'a str,
+    kind: Option<Kind>,
+    verdict: Option<Verdict>,
+    answer: &'a str,
+    faults: &'a str,
+    note: &'a str,
+}
+
+impl Style {
+    /// A style for submissions with these names.
+    pub(super) fn new<'a>(names: impl Iterator<Item = &'a str>, all: bool, ink: Ink) -> Style {
+        let longest = names.map(|name| name.chars().count()).max().unwrap_or(0);
+        Style { ink, name_width: longest.clamp("submission".len(), NAME_WIDTH_MAX), all }
+    }
+
+    /// The head of the table.
+    pub(super) fn head(&self) -> String {
+        let width = self.name_width;
+        format!("{:<width$}  {:>7}  kind      verdict     answer  faults\n", "submission", "case")
+    }
+
+    fn line(&self, line: &Line<'_>) -> String {
+        let width = self.name_width;
+        let kind = line.kind.map_or("-", Kind::word);
+        let verdict = line.verdict.map_or(String::new(), |verdict| {
+            self.ink.verdict(verdict, &format!("{:<10}", verdict.word()))
+        });
+        let Line { name, case, answer, faults, note, .. } = line;
+        let text = match line.verdict {
+            None => format!("{name:<width$}  {case:>7}  {kind:<8}  {note}"),
+            Some(_) => format!(
+                "{name:<width$}  {case:>7}  {kind:<8}  {verdict}  {answer:<6}  {faults:>6}  {note}"
+            ),
+        };
+        text.trim_end().to_owned() + "\n"
+    }
+}
+
+/// The part of the table for one submission, as it grows.
+pub(super) struct Listing<'a> {
+    style: Style,
+    name: &'a str,
+    kind: Option<Kind>,
+    tally: Tally,
+    /// What is shown of the first cases: of each, whether it is right, and the text.
+    held: Vec<(bool, String)>,
+    explained: u64,
+    unexplained: u64,
+}
+
+impl<'a> Listing<'a> {
+    pub(super) fn new(style: Style, name: &'a str) -> Listing<'a> {
+        Listing {
+            style,
+            name,
+            kind: None,
+            tally: Tally::default(),
+            held: Vec::new(),
+            explained: 0,
+            unexplained: 0,
+        }
+    }
+
+    /// Takes in the next case.
+    pub(super) fn case(
+        &mut self,
+        window: &Window<'_>,
+        case: &Case,
+        mark: &Mark,
+        output: &mut impl Output,
+    ) -> Result<(), Error> {
+        self.kind = window.kind;
+        self.tally.count(mark);
+        let right = matches!(mark.verdict(), Verdict::Correct | Verdict::Counted);
+        if self.tally.cases() <= CASES_LISTED_MAX {
+            self.held.push((right, self.told(window, case, mark)));
+            return Ok(());
+        }
+        for (right, text) in self.held.drain(..) {
+            if !right {
+                self.explained += 1;
+                output.show(&text)?;
+            }
+        }
+        if right {
+            return Ok(());
+        }
+        if self.style.all || self.explained < CASES_EXPLAINED_MAX {
+            self.explained += 1;
+            output.show(&self.told(window, case, mark))
+        } else {
+            self.unexplained += 1;
+            Ok(())
+        }
+    }
+
+    /// Shows what is still to be shown; what was marked in all.
+    pub(super) fn end(self, output: &mut impl Output) -> Result<Tally, Error> {
+        for (_, text) in &self.held {
+            output.show(text)?;
+        }
+        if self.unexplained > 0 {
+            let more = self.unexplained;
+            output
+                .show(&format!("    and {more} more that are not right; --all shows them\n\n"))?;
+        }
+        if self.tally.cases() > CASES_LISTED_MAX {
+            output.show(&self.style.line(&Line {
+                name: self.name,
+                case: "all",
+                kind: self.kind,
+                verdict: None,
+                answer: "",
+                faults: "",
+                note: &self.tally.to_string(),
+            }))?;
+        }
+        Ok(self.tally)
+    }
+
+    /// The line of one case, and what is wrong with it.
+    fn told(&self, window: &Window<'_>, case: &Case, mark: &Mark) -> String {
+        let answer = match (mark, self.kind) {
+            (Mark::Unreadable(_), _) | (_, None) => "-".into(),
+            (_, Some(kind)) => mark.answer(kind),
+        };
+        let faults = match mark {
+            Mark::Wrong(faults) => faults.len().to_string(),
+            Mark::Correct => "0".into(),
+            Mark::Counted(_) | Mark::Unreadable(_) => "-".into(),
+        };
+        let note = if let Mark::Counted(_) = mark { mark.detail() } else { String::new() };
+        let mut text = self.style.line(&Line {
+            name: self.name,
+            case: &self.tally.cases().to_string(),
+            kind: self.kind,
+            verdict: Some(mark.verdict()),
+            answer: &answer,
+            faults: &faults,
+            note: &note,
+        });
+        let explained = match mark {
+            Mark::Correct | Mark::Counted(_) => return text,
+            Mark::Wrong(faults) => self.drawn(window, case, faults),
+            Mark::Unreadable(why) => {
+                let (text, first_line) = window.text_from(case, why.line);
+                let line = draw::offending_line(text, first_line, why);
+                format!("{why}\n{}", line.unwrap_or_default())
+            }
+        };
+        text.push('\n');
+        for line in explained.lines() {
+            text.push_str("    ");
+            text.push_str(line);
+            text.push('\n');
+        }
+        text.push('\n');
+        text
+    }
+
+    /// The grid with the bad cells marked, and every fault in words.
+    fn drawn(&self, window: &Window<'_>, case: &Case, faults: &[Fault]) -> String {
+        let ink = self.style.ink;
+        let mut text = match &case.text {
+            CaseText::Classic { .. } => {
+                let solution = classic::solution(window.text(case));
+                let bad = draw::bad_cells(faults, &solution.cells, None);
+                draw::classic(&solution, &bad, ink)
+            }
+            CaseText::Killer => match killer::diagram(window.text(case), case.line) {
+                Ok(diagram) => {
+                    let cages = Some(&diagram.cage_of);
+                    draw::killer(&diagram, &draw::bad_cells(faults, &diagram.cells, cages), ink)
+                }
+                Err(why) => why.to_string() + "\n",
+            },
+            CaseText::Hexudoku | CaseText::Unreadable(_) => String::new(),
+        };
+        for fault in faults {
+            text.push_str(&fault.to_string());
+            text.push('\n');
+        }
+        text
+    }
+}

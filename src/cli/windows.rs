@@ -1,0 +1,151 @@
+//! An input read window by window, with the cases that lie in each; memory stays bounded.
+
+use super::Error;
+use crate::board::{Kind, Mark, Unreadable};
+use crate::format::{Case, Found, Limits, Reader};
+use crate::judge::Judge;
+use rayon::prelude::*;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// How many bytes are looked at together, unless the longest case needs more.
+const WINDOW_BYTES: usize = 1 << 20;
+/// How many cases a thread marks at once.
+const CASES_PER_TASK: usize = 256;
+
+/// An input that is read window by window.
+pub(super) struct Windows<R> {
+    path: PathBuf,
+    input: R,
+    reader: Reader,
+    buffer: Vec<u8>,
+    /// Where in the buffer lies what was read and not consumed.
+    rest: std::ops::Range<usize>,
+    ended: bool,
+    found: Found,
+}
+
+/// A part of an input with the whole cases in it.
+pub(super) struct Window<'a> {
+    /// Where the input comes from.
+    pub(super) path: &'a Path,
+    /// The kind of the input, if it could be told.
+    pub(super) kind: Option<Kind>,
+    /// How much of the input is done with behind this window, in bytes.
+    pub(super) offset: u64,
+    bytes: &'a [u8],
+    found: &'a Found,
+}
+
+/// The windows of a file, or of standard input.
+pub(super) fn open(file: Option<&Path>, kind: Kind) -> Result<Windows<Box<dyn Read>>, Error> {
+    let (path, input): (&Path, Box<dyn Read>) = match file {
+        Some(path) => (path, Box::new(File::open(path).map_err(Error::io("read", path))?)),
+        None => (Path::new("stdin"), Box::new(io::stdin().lock())),
+    };
+    Ok(Windows::new(path, input, Some(kind), Limits::default()))
+}
+
+impl<R: Read> Windows<R> {
+    /// The windows of `input`, whose kind may be forced.
+    pub(super) fn new(path: &Path, input: R, forced: Option<Kind>, limits: Limits) -> Windows<R> {
+        // Twice what is sure to be consumed in part: a full buffer always gets space again.
+        let bytes = WINDOW_BYTES.max(2 * Reader::window_bytes_min(limits));
+        Windows {
+            path: path.to_owned(),
+            input,
+            reader: Reader::new(forced, limits),
+            buffer: vec![0; bytes],
+            rest: 0..0,
+            ended: false,
+            found: Found::default(),
+        }
+    }
+
+    /// The next window, perhaps without cases; none behind the end of the input.
+    ///
+    /// # Errors
+    ///
+    /// The input cannot be read.
+    pub(super) fn next(&mut self) -> Result<Option<Window<'_>>, Error> {
+        if self.ended {
+            return Ok(None);
+        }
+        self.buffer.copy_within(self.rest.clone(), 0);
+        let kept = self.rest.len();
+        let read = read_some(&mut self.input, &mut self.buffer[kept..])
+            .map_err(Error::io("read", &self.path))?;
+        self.ended = read == 0;
+        let bytes = &self.buffer[..kept + read];
+        self.found.clear();
+        let consumed = self.reader.read(bytes, self.ended, &mut self.found);
+        self.rest = consumed..bytes.len();
+        Ok(Some(Window {
+            path: &self.path,
+            kind: self.reader.kind(),
+            offset: self.reader.offset(),
+            bytes,
+            found: &self.found,
+        }))
+    }
+}
+
+fn read_some(input: &mut impl Read, space: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match input.read(space) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+impl Window<'_> {
+    /// The cases, in the order of the input.
+    pub(super) fn cases(&self) -> &[Case] {
+        &self.found.cases
+    }
+
+    /// The text of one of them.
+    pub(super) fn text(&self, case: &Case) -> &[u8] {
+        &self.bytes[case.start..case.end]
+    }
+
+    /// The text from line `line` of the input on, or from an earlier line, and that line's number;
+    /// `case` tells where in the window its own first line is.
+    pub(super) fn text_from(&self, case: &Case, line: u64) -> (&[u8], u64) {
+        if line >= case.line {
+            return (&self.bytes[case.start..], case.line);
+        }
+        let before = &self.bytes[..case.start];
+        let ends = before.iter().enumerate().filter(|&(i, byte)| match byte {
+            b'\n' => true,
+            b'\r' => before.get(i + 1) != Some(&b'\n'),
+            _ => false,
+        });
+        (self.bytes, case.line.saturating_sub(ends.count() as u64))
+    }
+
+    /// Marks all cases, on all cores if there are many; `marks` holds one mark a case then.
+    pub(super) fn mark(&self, judge: Judge, marks: &mut Vec<Mark>) {
+        marks.clear();
+        let Found { cases, puzzles, .. } = self.found;
+        if cases.len() <= CASES_PER_TASK {
+            judge.mark(self.bytes, cases, puzzles, marks);
+            return;
+        }
+        let parts = cases.par_chunks(CASES_PER_TASK).map(|cases| {
+            let mut marks = Vec::with_capacity(cases.len());
+            judge.mark(self.bytes, cases, puzzles, &mut marks);
+            marks
+        });
+        marks.extend(parts.collect::<Vec<_>>().into_iter().flatten());
+    }
+
+    /// Says on standard error why something could not be read, as `file:line:column: message`.
+    pub(super) fn complain(&self, why: &Unreadable) {
+        let Unreadable { line, column, message, .. } = why;
+        // Where standard error is closed, the exit code is all that can be told.
+        let _ = writeln!(io::stderr(), "{}:{line}:{column}: {message}", self.path.display());
+    }
+}

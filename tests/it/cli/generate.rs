@@ -1,0 +1,122 @@
+use super::{folder, gridmark};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// The files below `folder`, by their paths in it.
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            found.extend(files(&path).into_iter().map(|(of, text)| (format!("{name}/{of}"), text)));
+        } else {
+            found.insert(name, fs::read_to_string(path).unwrap());
+        }
+    }
+    found
+}
+
+#[test]
+fn cases_are_spread_over_files_and_files_over_folders() {
+    let folder = folder();
+    let arguments = [
+        "generate",
+        "killer",
+        "--cases",
+        "8",
+        "--faulty",
+        "0.5",
+        "--seed",
+        "3",
+        "--files",
+        "5",
+        "--folders",
+        "2",
+        "--into",
+        "inbox",
+        "--answers",
+        "answers",
+    ];
+    let done = gridmark(folder.path(), &arguments, "");
+    assert_eq!((done.stdout.as_str(), done.stderr.as_str(), done.code), ("", "", Some(0)));
+    let work = files(&folder.path().join("inbox"));
+    assert_eq!(
+        work.keys().map(String::as_str).collect::<Vec<_>>(),
+        [
+            "team-0001/p0001.txt",
+            "team-0001/p0002.txt",
+            "team-0001/p0003.txt",
+            "team-0002/p0001.txt",
+            "team-0002/p0002.txt"
+        ]
+    );
+    let answers = files(&folder.path().join("answers"));
+    assert_eq!(answers.len(), 5);
+    let mut cases = 0;
+    for (name, text) in work {
+        let right = &answers[&format!("{name}.out")];
+        assert_eq!(&gridmark(folder.path(), &["judge", "killer"], text).stdout, right, "{name}");
+        cases += right.lines().count();
+    }
+    assert_eq!(cases, 8);
+}
+
+#[test]
+fn files_hold_what_the_stream_holds() {
+    let folder = folder();
+    let make = ["generate", "hexudoku", "--cases", "7", "--seed", "9"];
+    let stream = gridmark(folder.path(), &make, "").stdout;
+    gridmark(folder.path(), &[&make[..], &["--files", "3", "--into", "."]].concat(), "");
+    let work = files(folder.path());
+    assert_eq!(work.keys().collect::<Vec<_>>(), ["p0001.txt", "p0002.txt", "p0003.txt"]);
+    assert_eq!(work.into_values().collect::<String>(), stream);
+}
+
+#[test]
+fn nothing_that_is_there_is_overwritten() {
+    let folder = folder();
+    fs::write(folder.path().join("p0001.txt"), "precious").unwrap();
+    for arguments in [&["--files", "1", "--into", "."][..], &["--answers", "p0001.txt"]] {
+        let make = ["generate", "classic", "--cases", "1"];
+        let done = gridmark(folder.path(), &[&make[..], arguments].concat(), "");
+        assert_eq!(done.code, Some(1));
+        assert!(done.stderr.contains("p0001.txt: File exists"), "{}", done.stderr);
+        assert_eq!(files(folder.path())["p0001.txt"], "precious");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_told() {
+    let make = ["generate", "classic", "--cases", "3"];
+    for (arguments, said) in [
+        (&["--faulty", "1.5"][..], "expected a number from 0 to 1"),
+        (&["--faulty", "NaN"], "expected a number from 0 to 1"),
+        (&["--files", "2"], "--into <DIR>"),
+        (&["--into", "d"], "--files <N>"),
+        (&["--files", "4", "--into", "d"], "--files 4 is more than --cases 3"),
+        (&["--files", "0", "--into", "d"], "0 is not in 1.."),
+        (&["--files", "1", "--into", "d", "--answers", "d/a"], "must not be among submissions"),
+        (&["--solutions-per-block", "0"], "0 is not in 1..=10000"),
+    ] {
+        let folder = folder();
+        let done = gridmark(folder.path(), &[&make[..], arguments].concat(), "");
+        assert_eq!(done.code, Some(2), "{arguments:?}");
+        assert!(done.stderr.contains(said), "{arguments:?}: {}", done.stderr);
+        assert!(files(folder.path()).is_empty(), "{arguments:?}");
+    }
+}
+
+/// As under `| head`: the reader has read enough.
+#[test]
+fn a_closed_pipe_ends_a_stream_quietly() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_gridmark"))
+        .args(["generate", "killer", "--cases", "1000000000000"])
+        .stdout(writer)
+        .output()
+        .unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}

@@ -1,0 +1,288 @@
+//! Every tier of the kernels, and the explanations, equal the oracle.
+
+use super::core_kit::*;
+use super::oracle;
+use gridmark::board::{Fault, Grid, Kind, Mark};
+use gridmark::format::classic::Solution;
+use gridmark::format::{Limits, killer};
+use gridmark::judge::{Tier, explain_classic, explain_killer, kernel};
+
+const OPEN: [u8; 81] = [b'.'; 81];
+
+fn places(faults: &[Fault]) -> Vec<oracle::Told> {
+    faults.iter().map(|fault| (fault.code(), fault.at().to_string())).collect()
+}
+
+/// Checks one grid: kernels in each place of a batch, explanation, and the way through the text.
+fn check_classic(grid: &[u8], givens: &[u8]) {
+    let cells = Grid::try_from(grid).unwrap();
+    let givens = Grid::try_from(givens).unwrap();
+    let rows_of = grid.chunks(9).map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let expected = oracle::classic(&rows_of, &givens);
+    let solution = Solution { cells, long_rows: [0; 9] };
+    let told = places(&explain_classic(&solution, &givens));
+    // The oracle pads what was trimmed; a grid is padded already.
+    assert_eq!(told, expected, "{}", grid.escape_ascii());
+    for tier in Tier::available() {
+        let right = kernel::classic(tier, &[cells], &givens);
+        assert_eq!(right == 1, expected.is_empty(), "{tier} {}", grid.escape_ascii());
+    }
+}
+
+fn check_diagram(text: &str) {
+    let expected = oracle::killer(text);
+    let diagram = killer::diagram(text.as_bytes(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(places(&explain_killer(&diagram)), expected, "\n{text}");
+    for tier in Tier::available() {
+        assert_eq!(kernel::killer(tier, &diagram), expected.is_empty(), "{tier}\n{text}");
+    }
+}
+
+#[test]
+fn right_grids_are_right_and_every_changed_cell_is_noticed() {
+    let chance = &mut Chance(1);
+    let grid = right_grid(chance);
+    check_classic(&grid, &OPEN);
+    for cell in 0..81 {
+        for text in *b"123456789 0x\xFF" {
+            let mut changed = grid.clone();
+            changed[cell] = text;
+            check_classic(&changed, &OPEN);
+            check_classic(&changed, &grid);
+        }
+    }
+}
+
+#[test]
+fn a_cyclic_square_is_wrong_in_its_boxes_alone() {
+    let square = cyclic_square();
+    check_classic(&square, &OPEN);
+    let rows = square.chunks(9).map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let told = oracle::classic(&rows, &OPEN);
+    assert_eq!(told.iter().map(|told| told.0).collect::<Vec<_>>(), ["box-repeat"; 9]);
+}
+
+#[test]
+fn each_house_alone_can_make_a_grid_wrong() {
+    // Two cells of one column exchange their digits: both rows are wrong, and their boxes unless
+    // both lie in one. Likewise with a row.
+    let chance = &mut Chance(2);
+    for _ in 0..200 {
+        let mut grid = right_grid(chance);
+        let (a, b, line) = (chance.below(9), chance.below(9), chance.below(9));
+        if chance.one_in(2) {
+            grid.swap(a * 9 + line, b * 9 + line);
+        } else {
+            grid.swap(line * 9 + a, line * 9 + b);
+        }
+        check_classic(&grid, &OPEN);
+    }
+}
+
+#[test]
+fn random_grids_equal_the_oracle() {
+    let chance = &mut Chance(3);
+    for _ in 0..2000 {
+        let mut grid = right_grid(chance);
+        let givens = (0..81).map(|i| if chance.one_in(3) { grid[i] } else { b'.' });
+        let givens = givens.collect::<Vec<_>>();
+        for _ in 0..chance.below(4) {
+            let (a, b) = (chance.below(81), chance.below(81));
+            match chance.below(3) {
+                0 => grid.swap(a, b),
+                1 => grid[a] = chance.pick(b"123456789"),
+                _ => grid[a] = chance.next() as u8,
+            }
+        }
+        check_classic(&grid, &givens);
+    }
+    for _ in 0..500 {
+        let grid = (0..81).map(|_| chance.pick(b"123456789")).collect::<Vec<_>>();
+        check_classic(&grid, &OPEN);
+    }
+}
+
+#[test]
+fn grids_of_a_batch_do_not_mix() {
+    let chance = &mut Chance(4);
+    for size in 0..=kernel::LANES {
+        let mut grids = Vec::new();
+        let mut expected = 0u32;
+        for lane in 0..size {
+            let mut grid = right_grid(chance);
+            if chance.one_in(2) {
+                grid[chance.below(81)] = b'x';
+            } else {
+                expected |= 1 << lane;
+            }
+            grids.push(Grid::try_from(grid).unwrap());
+        }
+        for tier in Tier::available() {
+            assert_eq!(kernel::classic(tier, &grids, &OPEN), expected, "{tier}, {size} grids");
+        }
+    }
+}
+
+#[test]
+fn solutions_as_they_were_written_equal_the_oracle() {
+    let chance = &mut Chance(5);
+    for _ in 0..400 {
+        let givens = right_grid(chance);
+        let givens = givens.iter().map(|d| if chance.one_in(9) { *d } else { b'*' });
+        let givens = givens.collect::<Vec<_>>();
+        let mut solutions = Vec::new();
+        for _ in 0..1 + chance.below(70) {
+            let grid = right_grid(chance);
+            let mut rows = grid.chunks(9).map(<[u8]>::to_vec).collect::<Vec<_>>();
+            for _ in 0..chance.below(3) {
+                let row = &mut rows[chance.below(9)];
+                let at = chance.below(row.len() + 1);
+                match chance.below(6) {
+                    0 => row.truncate(at),
+                    1 => row.insert(at, chance.pick(b"1 x")),
+                    2 => row.extend(b" \t \xC2\xA0\xA0"),
+                    3 => row.extend(b"x \xA0"),
+                    4 => row.splice(at.., b"  \xC2\xA0".to_vec()).for_each(drop),
+                    _ => row.clear(),
+                }
+            }
+            solutions.push(rows);
+        }
+        let mut text = format!("{}\n", solutions.len()).into_bytes();
+        text.extend(rows(&givens, b"\n"));
+        solutions.iter().flatten().for_each(|row| text.extend([row, b"\n".as_slice()].concat()));
+        let graded = grade(None, Limits::default(), &text);
+        assert_eq!(graded.len(), solutions.len());
+        for (case, rows) in graded.iter().zip(&solutions) {
+            let expected = oracle::classic(rows, &givens);
+            let told = match &case.mark {
+                Mark::Correct => Vec::new(),
+                Mark::Wrong(faults) => places(faults),
+                mark => panic!("{mark:?}"),
+            };
+            assert_eq!(told, expected, "{rows:?}");
+        }
+    }
+}
+
+#[test]
+fn diagrams_equal_the_oracle() {
+    let chance = &mut Chance(6);
+    for _ in 0..300 {
+        let text = right_diagram(chance);
+        assert!(oracle::killer(&text).is_empty(), "\n{text}");
+        check_diagram(&text);
+        check_diagram(&any_diagram(chance));
+    }
+}
+
+#[test]
+fn every_changed_cell_and_total_of_a_right_diagram_is_noticed() {
+    let text = right_diagram(&mut Chance(7));
+    for cell in 0..81 {
+        let at = (cell / 9 * 2 + 1) * 38 + cell % 9 * 4 + 2;
+        for new in b"123456789 x".iter().filter(|new| **new != text.as_bytes()[at]) {
+            let mut changed = text.clone();
+            changed.replace_range(at..=at, &char::from(*new).to_string());
+            assert!(!oracle::killer(&changed).is_empty());
+            check_diagram(&changed);
+        }
+    }
+    let (drawing, totals) = text.split_at(19 * 38);
+    let totals = totals.lines().collect::<Vec<_>>();
+    for number in 0..totals.len() {
+        for total in ["0", "46", "999999999", "0000001"] {
+            let mut totals = totals.iter().map(|line| line.to_string()).collect::<Vec<_>>();
+            totals[number].replace_range(4.., total);
+            let changed = format!("{drawing}{}\n", totals.join("\n"));
+            let sums = oracle::killer(&changed).iter().any(|told| told.0 == "cage-sum");
+            let same =
+                text.lines().nth(19 + number).unwrap()[4..] == *total.trim_start_matches('0');
+            if sums {
+                check_diagram(&changed);
+            } else {
+                assert!(same || total == "0000001", "a wrong total is not noticed:\n{changed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_cage_and_81_cages_and_all_rows_are_judged() {
+    let chance = &mut Chance(8);
+    let grid = right_grid(chance);
+    let (no, all) = ([false; 81], [true; 81]);
+    let single = with_totals(drawing(&grid, &all, &all), chance);
+    assert!(oracle::killer(&single).is_empty());
+    let by_row = with_totals(drawing(&grid, &no, &all), chance);
+    assert!(oracle::killer(&by_row).is_empty());
+    let one = with_totals(drawing(&grid, &no, &no), chance);
+    assert_eq!(oracle::killer(&one).len(), 1, "a cage of 81 cells repeats digits");
+    [single, by_row, one].iter().for_each(|text| check_diagram(text));
+    // More than fifteen times the same digit in one cage.
+    for digit in *b"1289" {
+        let same = with_totals(drawing(&[digit; 81], &no, &no), chance);
+        check_diagram(&same);
+    }
+}
+
+#[test]
+fn boards_equal_the_oracle_one_at_a_time_and_in_batches() {
+    use gridmark::format::hexudoku::{BLANK, board};
+    let chance = &mut Chance(9);
+    let mut texts = Vec::new();
+    let mut expected = Vec::new();
+    for number in 0..200 {
+        let rows = any_board(chance, [1, 2, 3, 5, 20, 1000][number % 6]);
+        texts.push(rows.join("\n") + "\n");
+        expected.push(oracle::hexudoku(&rows));
+    }
+    let boards = texts.iter().map(|text| board(text.as_bytes(), 1).unwrap()).collect::<Vec<_>>();
+    let shown = |board: &[u8; 256]| {
+        let cell = |digit: &u8| match *digit {
+            BLANK => '-',
+            digit => char::from_digit(digit.into(), 16).unwrap().to_ascii_uppercase(),
+        };
+        board.chunks(16).map(|row| row.iter().map(cell).collect()).collect::<Vec<String>>()
+    };
+    let mut singles = boards.clone();
+    for ((single, text), (rows, filled, blank, conflicts)) in
+        singles.iter_mut().zip(&texts).zip(&expected)
+    {
+        let counted = gridmark::judge::hexudoku::fill(single);
+        let counts = (counted.filled, counted.blank, counted.conflicts);
+        assert_eq!(counts, (*filled as u16, *blank as u16, *conflicts as u16), "\n{text}");
+        assert_eq!(&shown(single), rows, "\n{text}");
+    }
+    for tier in Tier::available() {
+        for size in [0, 1, 2, 31, 32, 33, 200] {
+            let mut batch = boards[..size].to_vec();
+            let mut counts = Vec::new();
+            kernel::hexudoku(tier, &mut batch, &mut counts);
+            assert_eq!(counts.len(), size);
+            assert_eq!(batch, singles[..size], "{tier}");
+            for (counted, (_, filled, blank, conflicts)) in counts.iter().zip(&expected) {
+                let counts = (counted.filled, counted.blank, counted.conflicts);
+                assert_eq!(counts, (*filled as u16, *blank as u16, *conflicts as u16), "{tier}");
+            }
+        }
+    }
+    let graded = grade(None, Limits::default(), texts.concat().as_bytes());
+    assert_eq!(graded.len(), texts.len());
+    for (case, (_, filled, ..)) in graded.iter().zip(&expected) {
+        assert_eq!(case.mark.answer(Kind::Hexudoku), filled.to_string());
+    }
+}
+
+#[test]
+fn tiers_are_known_by_name() {
+    assert!(Tier::available().any(|tier| tier == Tier::best()));
+    for tier in Tier::all() {
+        match Tier::named(tier.name()) {
+            Ok(named) => assert_eq!(named, *tier),
+            Err(error) => assert!(error.to_string().starts_with("this processor cannot run")),
+        }
+    }
+    let error = Tier::named("abacus").unwrap_err().to_string();
+    assert!(error.starts_with("there is no kernel tier `abacus`; it can run portable"), "{error}");
+}

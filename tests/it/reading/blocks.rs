@@ -1,0 +1,197 @@
+//! Classic blocks.
+
+use super::*;
+
+const OPEN: [u8; 81] = [b'*'; 81];
+
+fn good() -> Vec<u8> {
+    right_grid(&mut Chance(1))
+}
+
+fn good_block(solutions: usize) -> Vec<u8> {
+    block(&OPEN, &vec![good(); solutions])
+}
+
+#[test]
+fn blocks_follow_one_another_with_or_without_blank_lines() {
+    for between in ["", "\n", "\r\n \t\r\n", "\u{feff}", "\u{a0}\n\u{feff}\n"] {
+        let text = [good_block(2), between.as_bytes().to_vec(), good_block(1)].concat();
+        check(&text, "correct, correct, correct");
+        assert_eq!(answers(Kind::Classic, &text), "YY\nY\n");
+    }
+}
+
+#[test]
+fn the_last_line_may_lack_its_end_and_empty_lines_may_follow() {
+    let mut text = good_block(1);
+    text.extend(b"\n\n");
+    check(&text, "correct");
+    text.truncate(text.len() - 3);
+    check(&text, "correct");
+}
+
+#[test]
+fn open_cells_may_be_stars_dots_and_zeros() {
+    let mut givens = good();
+    for (i, open) in b"*.0".iter().enumerate() {
+        givens[i * 11..i * 11 + 9].fill(*open);
+    }
+    check(block(&givens, &[good()]), "correct");
+    let mut changed = good();
+    changed.swap(79, 80);
+    check(block(&givens, &[changed]), "given-changed r9c8");
+}
+
+#[test]
+fn counts_may_have_blanks_around_and_zeros_in_front() {
+    let rest = &good_block(1)[2..];
+    for count in ["1", " 1 ", "\t1\u{a0}", "001", "000000001"] {
+        check([count.as_bytes(), b"\n", rest].concat(), "correct");
+    }
+}
+
+#[test]
+fn a_first_line_that_is_no_count_is_one_case_and_reading_goes_on_at_the_next_count() {
+    let text =
+        |first: &str| [first.as_bytes(), b"\n123456789\n*********\n\nx\n", &good_block(2)].concat();
+    for first in ["x", "-1", "1 2", "1234567890", "0", "000", "+1", "1.", "*********"] {
+        check_as(Kind::Classic, text(first), "bad-count 1:1, correct, correct");
+    }
+    check(text("0"), "bad-count 1:1, correct, correct");
+    assert_eq!(
+        message(text("0")),
+        "line 1, column 1: expected the number of solutions, from 1 to 999999999, found `0`"
+    );
+}
+
+#[test]
+fn what_follows_a_block_and_is_no_count_is_trailing_data() {
+    // The block has one solution more than it says.
+    let mut text = good_block(2);
+    text[0] = b'1';
+    let text = [text, good_block(1)].concat();
+    check(&text, "correct, trailing-data 20:1, correct");
+    assert_eq!(answers(Kind::Classic, &text), "Y\nN\nY\n");
+    check([good_block(1), b"\nend of file\n".to_vec()].concat(), "correct, trailing-data 21:1");
+    check([good_block(1), b"0\n".to_vec()].concat(), "correct, bad-count 20:1");
+    let found = message([good_block(1), b"thanks\n".to_vec()].concat());
+    assert_eq!(
+        found,
+        "line 20, column 1: expected the number of solutions of a further block, or the end of \
+         the file, found `thanks`"
+    );
+}
+
+#[test]
+fn rows_are_padded_and_trailing_blanks_dropped() {
+    let text = String::from_utf8(good_block(1)).unwrap();
+    let (head, last) = text.trim_end().split_at(text.len() - 10);
+    check(format!("{head}{last} \t\u{a0} \n"), "correct");
+    check([head.as_bytes(), last.as_bytes(), b" \xA0\n"].concat(), "correct");
+    check(format!("{head}{}\n", &last[..7]), "not-a-digit r9c8");
+    check(format!("{head}\n"), "not-a-digit r9c1");
+    check(format!("{head} {}\n", &last[1..]), "not-a-digit r9c1");
+    check(format!("{head}{last}1\n"), "row-length r9c10");
+    check(format!("{head}{last}\u{a0}x\n"), "row-length r9c10");
+    check(format!("{head}{last} x\n"), "row-length r9c10");
+}
+
+#[test]
+fn a_blank_line_inside_a_block_is_a_row() {
+    let text = String::from_utf8(good_block(2)).unwrap();
+    let mut lines = text.lines().collect::<Vec<_>>();
+    lines[12] = "";
+    check(lines.join("\n"), "not-a-digit r3c1, correct");
+    // One line too many shifts all that follows, as it must.
+    let mut lines = text.lines().collect::<Vec<_>>();
+    lines.insert(10, "");
+    assert!(summary(told(lines.join("\n"))).ends_with(", trailing-data 29:1"));
+}
+
+#[test]
+fn a_puzzle_that_cannot_be_read_costs_its_own_block_alone() {
+    for (row, column) in [
+        ("1234567x9", 8),
+        ("12345678", 9),
+        ("1234567891", 10),
+        ("", 1),
+        ("*** *****", 4),
+        ("*********\u{e9}", 10),
+    ] {
+        let mut text = String::from_utf8(good_block(2)).unwrap();
+        text = text.replacen("*********", row, 1);
+        let text = [text.into_bytes(), good_block(1)].concat();
+        check(&text, &format!("bad-given 2:{column}, bad-given 2:{column}, correct"));
+        assert_eq!(answers(Kind::Classic, &text), "NN\nY\n");
+    }
+    let text = String::from_utf8(good_block(1)).unwrap();
+    check(text.replace("*********\n", "*********\u{a0} \n"), "correct");
+    assert_eq!(
+        message(text.replacen("*********", "****?****", 1)),
+        "line 2, column 5: expected a puzzle row of nine of `1`-`9`, `*`, `.` and `0`, found `?`"
+    );
+    let found = message(text.replacen("*********", "***", 1));
+    assert!(found.ends_with("`*`, `.` and `0`, found 3 characters"), "{found}");
+}
+
+#[test]
+fn solutions_that_are_missing_at_the_end_are_truncated() {
+    let text = String::from_utf8(good_block(3)).unwrap();
+    let lines = text.split_inclusive('\n').collect::<Vec<_>>();
+    check(lines[..30].concat(), "correct, correct, truncated 31:1");
+    check(lines[..28].concat(), "correct, correct, truncated 29:1");
+    check(lines[..27].concat(), "correct, truncated 28:1, truncated 28:1");
+    check(lines[..9].concat(), "truncated 10:1, truncated 10:1, truncated 10:1");
+    check(lines[..1].concat(), "truncated 2:1, truncated 2:1, truncated 2:1");
+    assert_eq!(answers(Kind::Classic, lines[..28].concat().as_bytes()), "YYN\n");
+    assert_eq!(
+        message(lines[..30].concat()),
+        "line 31, column 1: expected one more solution of the block, found the end of the file"
+    );
+}
+
+#[test]
+fn a_hostile_count_does_not_make_as_many_cases() {
+    let limits = Limits { missing_cases_max: 4, ..Limits::default() };
+    let text = [b"999999999\n".as_slice(), &good_block(1)[2..]].concat();
+    let graded = grade(None, limits, &text);
+    assert_eq!(graded.len(), 5);
+    assert_eq!(
+        graded.iter().map(|case| case.block_end).collect::<Vec<_>>(),
+        [false, false, false, false, true]
+    );
+    assert_eq!(
+        graded[4].mark.detail(),
+        "line 20, column 1: expected 999999998 more solutions of the block, found the end of the \
+         file; 999999994 more are missing beside the 4 that are told"
+    );
+    assert!(!graded[3].mark.detail().contains("beside"));
+}
+
+#[test]
+fn a_solution_or_row_that_is_too_large_costs_itself_alone() {
+    let limits = Limits { case_bytes_max: 1024, ..Limits::default() };
+    let told = |text: &str| {
+        let graded = grade(None, limits, text.as_bytes());
+        summary(graded.iter().map(Graded::told).collect())
+    };
+    let text = String::from_utf8(good_block(3)).unwrap();
+    let mut lines = text.lines().collect::<Vec<_>>();
+    let (long, half) = ("7".repeat(5000), "7".repeat(600));
+    lines[21] = &long;
+    assert_eq!(told(&lines.join("\n")), "correct, too-large 22:1, correct");
+    lines[19] = &long;
+    assert_eq!(told(&lines.join("\n")), "correct, too-large 20:1025, correct");
+    (lines[19], lines[21]) = (&half, &half);
+    assert_eq!(told(&lines.join("\n")), "correct, too-large 22:1, correct");
+    lines[3] = &long;
+    assert_eq!(told(&lines.join("\n")), "bad-given 4:10, too-large 22:1, bad-given 4:10");
+    let mut lines = text.lines().collect::<Vec<_>>();
+    lines[27] = &long;
+    assert_eq!(told(&lines[..28].join("\n")), "correct, too-large 28:1, truncated 29:1");
+    lines[18] = &long;
+    assert_eq!(told(&lines[..19].join("\n")), "too-large 19:1, truncated 20:1, truncated 20:1");
+    assert_eq!(told(&format!("1\n{long}")), "truncated 3:1");
+    let after = format!("{}{long}\n{}", String::from_utf8(good_block(1)).unwrap(), text);
+    assert_eq!(told(&after), "correct, too-large 20:1025, correct, correct, correct");
+}

@@ -1,0 +1,279 @@
+//! Killer diagrams.
+
+use super::*;
+
+fn good() -> String {
+    right_diagram(&mut Chance(1))
+}
+
+/// The good diagram with its lines changed.
+fn changed(change: impl FnOnce(&mut Vec<String>)) -> String {
+    let mut lines = good().lines().map(String::from).collect();
+    change(&mut lines);
+    lines.join("\n") + "\n"
+}
+
+/// The good diagram, with a line that replaces line `number`, and another good diagram behind.
+fn with_line(number: usize, line: &str) -> String {
+    changed(|lines| lines[number] = line.into()) + &good()
+}
+
+/// Exchanges the byte at `column` of line `number`, both from 0.
+fn with_byte(number: usize, column: usize, byte: u8) -> Vec<u8> {
+    let mut text = good().into_bytes();
+    text[number * 38 + column] = byte;
+    text.extend(good().bytes());
+    text
+}
+
+#[test]
+fn diagrams_follow_one_another_with_or_without_blank_lines() {
+    for between in ["", "\n", "\r\n \t\r\n", "\u{feff}", "\u{a0}\n\u{feff}\n"] {
+        let text = good() + between + &good();
+        check(&text, "correct, correct");
+        assert_eq!(answers(Kind::Killer, text.as_bytes()), "OK\nOK\n");
+    }
+    check(good().trim_end(), "correct");
+    check(good() + "\n\n", "correct");
+}
+
+#[test]
+fn cage_lines_may_have_blanks_around_and_between_and_blank_lines_among_them() {
+    let text = changed(|lines| {
+        for line in &mut lines[19..] {
+            *line = format!(" \u{a0}\t{}\u{a0} ", line.replace(' ', " \t "));
+        }
+        lines.insert(19, String::new());
+        lines.insert(22, " \u{a0}".into());
+    });
+    check(text.clone() + &good(), "correct, correct");
+    check(good() + &text, "correct, correct");
+}
+
+#[test]
+fn a_cell_may_hold_anything_and_is_then_no_digit() {
+    for byte in [b' ', b'0', b'x', b'+', b'|', b'-', 0, 0xFF] {
+        let mut text = with_byte(3, 6, byte);
+        text.truncate(good().len());
+        let graded = grade(None, Limits::default(), &text);
+        assert_eq!(graded[0].told(), ("not-a-digit", "r2c2".into()));
+        let Mark::Wrong(faults) = &graded[0].mark else { panic!() };
+        assert_eq!(faults.len(), 1, "{byte}: no sum is judged");
+    }
+}
+
+#[test]
+fn wrong_bytes_of_a_drawing_are_told_where_they_stand() {
+    for (line, column, byte, place) in [
+        (0, 2, b' ', "1:3"),
+        (0, 4, b'-', "1:5"),
+        (0, 36, b'|', "1:37"),
+        (18, 1, b' ', "19:2"),
+        (18, 36, b'-', "19:37"),
+        (2, 4, b'-', "3:5"),
+        (2, 36, b' ', "3:37"),
+        (4, 9, b'x', "5:10"),
+        (1, 0, b'I', "2:1"),
+        (1, 36, b' ', "2:37"),
+        (1, 1, b'1', "2:2"),
+        (3, 7, b'1', "4:8"),
+        (3, 8, b'!', "4:9"),
+    ] {
+        let text = with_byte(line, column, byte);
+        check_as(Kind::Killer, text, &format!("bad-diagram {place}, correct"));
+    }
+}
+
+#[test]
+fn messages_say_what_was_expected_and_what_was_found() {
+    let border = good().lines().nth(6).unwrap().to_owned();
+    let half = format!("{}+-- {}", &border[..12], &border[16..]);
+    assert_eq!(
+        message(with_line(6, &half)),
+        "line 7, column 14: expected `---` or three blanks for the wall under r3c4, found `-- `"
+    );
+    let row = good().lines().nth(5).unwrap().to_owned();
+    for (line, expected) in [
+        (
+            format!("{}:{}", &row[..8], &row[9..]),
+            "column 9: expected `|` or a blank in front of r3c3, found `:`",
+        ),
+        (
+            format!("{}a{}", &row[..9], &row[10..]),
+            "column 10: expected a blank beside the cell r3c3, found `a`",
+        ),
+        (
+            format!("{row} "),
+            "column 38: expected a line of 37 characters in the drawing, found 38 of them",
+        ),
+        (
+            row[..36].into(),
+            "column 37: expected a line of 37 characters in the drawing, found 36 of them",
+        ),
+        (
+            "| 1 ".into(),
+            "column 5: expected a line of 37 characters in the drawing, found 4 of them",
+        ),
+        ("".into(), "column 1: expected row 3 of the drawing, from `|` to `|`, found a blank line"),
+        ("9 9 9".into(), "column 1: expected row 3 of the drawing, from `|` to `|`, found `9 9 9`"),
+    ] {
+        assert_eq!(message(with_line(5, &line)), format!("line 6, {expected}"));
+    }
+    assert_eq!(
+        message(with_line(0, "+---+")),
+        "line 1, column 6: expected a line of 37 characters in the drawing, found 5 of them"
+    );
+    assert_eq!(
+        message(with_byte(18, 1, b'=')),
+        "line 19, column 2: expected `-` in the bottom border of the drawing, found `=`"
+    );
+}
+
+#[test]
+fn a_drawing_that_is_short_of_lines_or_has_too_many_costs_itself_alone() {
+    for line in 0..19 {
+        let text = changed(|lines| drop(lines.remove(line))) + &good();
+        let told = told_as(Kind::Killer, &text);
+        assert_eq!(told.len(), 2, "without line {line}");
+        assert_eq!((told[0].0, told[1].0), ("bad-diagram", "correct"), "without line {line}");
+    }
+    for line in 1..18 {
+        let text = changed(|lines| lines.insert(line, lines[line].clone())) + &good();
+        let told = told(&text);
+        assert_eq!(told.len(), 2, "line {line} twice");
+        assert_eq!((told[0].0, told[1].0), ("bad-diagram", "correct"), "line {line} twice");
+    }
+    for text in ["", "1 1 5", "x"] {
+        let broken = changed(|lines| lines.insert(6, text.into()));
+        check(broken + &good(), "bad-diagram 7:1, correct");
+    }
+}
+
+#[test]
+fn a_broken_drawing_without_cage_lines_costs_itself_alone() {
+    let broken = changed(|lines| {
+        lines.truncate(19);
+        lines.insert(4, lines[4].clone());
+    });
+    check(broken + &good(), "bad-diagram 6:1, correct");
+}
+
+#[test]
+fn what_stands_before_the_first_drawing_is_one_case() {
+    check_as(Kind::Killer, format!("Puzzle 1\nby me\n{}", good()), "bad-diagram 1:1, correct");
+    check_as(Kind::Killer, "1 1 5\n", "bad-diagram 1:1");
+}
+
+#[test]
+fn a_file_that_ends_inside_a_drawing_is_truncated() {
+    let lines = good().lines().map(|line| line.to_owned() + "\n").collect::<Vec<_>>();
+    for count in 1..19 {
+        let text = lines[..count].concat();
+        check(&text, &format!("truncated {}:1", count + 1));
+        check(
+            format!("{}{text}\n\n", good()),
+            &format!("correct, truncated {}:1", lines.len() + count + 1),
+        );
+    }
+    check(lines[..19].concat(), "missing-cage-total 2:3");
+    assert_eq!(
+        message(lines[..2].concat()),
+        "line 3, column 1: expected line 3 of the 19 of the drawing, found none"
+    );
+}
+
+#[test]
+fn cage_lines_that_are_not_three_numbers_are_told() {
+    for (line, column) in [
+        ("1", 2),
+        ("1 1", 4),
+        ("1 1 5 5", 7),
+        ("0 1 5", 1),
+        ("10 1 5", 1),
+        ("1 0 5", 3),
+        ("  1 10 5", 5),
+        ("1 1 -5", 5),
+        ("1 1 +5", 5),
+        ("1 1 5.0", 5),
+        ("1 1 1234567890", 5),
+        ("1,1,5", 1),
+        ("| 1 1 5", 1),
+        ("hello", 1),
+    ] {
+        check(with_line(19, line), &format!("bad-cage-line 20:{column}, correct"));
+    }
+    assert_eq!(
+        message(with_line(19, "10 1 5")),
+        "line 20, column 1: expected a row from 1 to 9 in a line `row column total`, found `10`"
+    );
+    let found = message(with_line(19, "1 1"));
+    assert!(found.contains("expected a total of at most nine digits in a line"), "{found}");
+    assert!(found.ends_with("found the end of the line"), "{found}");
+}
+
+#[test]
+fn each_cage_has_one_total() {
+    let last = good().lines().count();
+    let text = changed(|lines| lines.push(format!(" {}", lines[19])));
+    check(text + &good(), &format!("second-cage-total {}:2, correct", last + 1));
+    let lines = good().lines().map(String::from).collect::<Vec<_>>();
+    for missing in 19..last {
+        let text = changed(|lines| drop(lines.remove(missing))) + &good();
+        let found = message(&text);
+        // The place is that of the cage's first cell in the drawing.
+        let (row, column) = found.split_once("cage at r").unwrap().1.split_once('c').unwrap();
+        let row = row.parse::<usize>().unwrap();
+        let column = column.split(',').next().unwrap().parse::<usize>().unwrap();
+        let place = format!("line {}, column {}: ", 2 * row, 4 * column - 1);
+        assert!(found.starts_with(&place), "{found} without {}", lines[missing]);
+    }
+}
+
+#[test]
+fn the_first_problem_is_told() {
+    let text = changed(|lines| {
+        lines[19] = "x".into();
+        lines[20] = "y".into();
+        lines[5] = "z".into();
+    });
+    check(&text, "bad-diagram 6:1");
+    let text = changed(|lines| (lines[19], lines[20]) = ("x".into(), "y".into()));
+    check(&text, "bad-cage-line 20:1");
+}
+
+#[test]
+fn a_diagram_that_is_too_large_costs_itself_alone() {
+    let limits = Limits { case_bytes_max: 2000, ..Limits::default() };
+    let told = |text: String| {
+        let graded = grade(Some(Kind::Killer), limits, text.as_bytes());
+        summary(graded.iter().map(Graded::told).collect())
+    };
+    let long = "7".repeat(5000);
+    let last = good().lines().count();
+    assert_eq!(told(with_line(20, &long)), "too-large 21:1, correct");
+    assert_eq!(told(with_line(5, &long)), "too-large 6:1, correct");
+    assert_eq!(told(long.clone() + "\n" + &good()), "too-large 1:2001, correct");
+    let many = good() + &"1 1 5\n".repeat(2000) + &good();
+    assert!(told(many).ends_with(":1, correct"));
+    // Blank lines behind a diagram do not make it too large.
+    assert_eq!(told(good() + &"\n".repeat(5000) + &good()), "correct, correct");
+    assert_eq!(
+        told(good() + &" \r\n".repeat(5000) + "x\n" + &good()),
+        format!("correct, bad-diagram {}:1, correct", last + 5001)
+    );
+}
+
+#[test]
+fn a_diagram_can_be_drawn_again() {
+    let chance = &mut Chance(3);
+    for _ in 0..50 {
+        let text = any_diagram(chance);
+        let diagram = killer::diagram(text.as_bytes(), 1).unwrap();
+        let walls = |walls: [u16; 9]| {
+            (0..81).map(|cell| walls[cell / 9] >> (cell % 9) & 1 == 1).collect::<Vec<_>>()
+        };
+        let again =
+            drawing(&diagram.cells, &walls(diagram.walls.right), &walls(diagram.walls.below));
+        assert_eq!(again, text[..19 * 38]);
+    }
+}
