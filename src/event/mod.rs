@@ -145,6 +145,7 @@ pub fn watch_mode(mode: WatchMode, why: &str) {
     }
     match mode {
         WatchMode::Events => info!(mode = mode.word(), "the inbox is watched"),
+        WatchMode::Scan if why.is_empty() => info!(mode = mode.word(), "the inbox is scanned"),
         WatchMode::Scan => {
             warn!(mode = mode.word(), why, "the inbox is scanned on a timer, not watched");
         }

@@ -125,8 +125,10 @@ impl Watching {
     }
 
     /// Makes the watcher; the walk sets the watches.
-    fn start(&mut self, mailbox: &Arc<Mailbox>) {
+    fn start(&mut self, mailbox: &Arc<Mailbox>, once: bool) {
         match self.settings.watch {
+            // Whoever is to end by itself needs no hints: looking is enough.
+            _ if once => self.set_mode(WatchMode::Scan, ""),
             config::Watch::Off => self.set_mode(WatchMode::Scan, "the setting intake.watch is off"),
             config::Watch::Auto => match Watches::new(mailbox) {
                 Ok(watches) => self.watches = Some(watches),
@@ -171,7 +173,7 @@ impl Intake {
     /// everything that was taken is done. Returns how many files it had to leave in the inbox
     /// though they were ready.
     pub fn run(mut self) -> usize {
-        self.watching.start(&self.mailbox);
+        self.watching.start(&self.mailbox, self.parts.once);
         self.start_scan(ScanReason::Start);
         while !self.mailbox.is_stopped() && !self.is_done_for_once() {
             self.parts.health.beat("intake");
@@ -274,6 +276,7 @@ impl Intake {
                 {
                     watches.disarm(path);
                 }
+                event::scan_started(ScanReason::Folder);
                 self.walk.add_folder(name);
             }
             Ok(found) if found.is_file() => self.see(name, &found, Via::Event, Some(hint)),
@@ -282,9 +285,23 @@ impl Intake {
         }
     }
 
+    fn is_too_long(&self, name: &Name) -> bool {
+        name.as_bytes().len() > self.parts.settings.name_bytes_max
+    }
+
     fn see(&mut self, name: Name, metadata: &Metadata, via: Via, hint: Option<Hint>) {
+        if self.is_too_long(&name) {
+            return self
+                .ignore(name, "its name is longer than the setting intake.name_bytes_max allows");
+        }
         let ready = self.waiting.see(name, Look::of(metadata), via, hint, Instant::now());
         self.ready.extend(ready);
+    }
+
+    fn count_ignored(&mut self) {
+        if let Some(scan) = &mut self.scan {
+            scan.ignored += 1;
+        }
     }
 
     fn ignore(&mut self, name: Name, why: &'static str) {
@@ -317,11 +334,14 @@ impl Intake {
             let inbox = self.parts.archive.inbox().to_owned();
             let entry = self.walk.next(&inbox, self.parts.settings.depth_max, &mut self.watching);
             match entry {
-                Some(Entry::File(name, metadata)) => self.see(name, &metadata, Via::Scan, None),
-                Some(Entry::Ignored(name, why)) => {
-                    if let Some(scan) = &mut self.scan {
-                        scan.ignored += 1;
+                Some(Entry::File(name, metadata)) => {
+                    if self.is_too_long(&name) {
+                        self.count_ignored();
                     }
+                    self.see(name, &metadata, Via::Scan, None);
+                }
+                Some(Entry::Ignored(name, why)) => {
+                    self.count_ignored();
                     self.ignore(name, why);
                 }
                 Some(Entry::Failed(folder, error)) => self.walk_failed(&folder, &error),

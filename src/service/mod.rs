@@ -5,7 +5,7 @@ mod stages;
 mod upkeep;
 
 use crate::archive::Archive;
-use crate::config::{Settings, Watch};
+use crate::config::Settings;
 use crate::event::{self, Recorder};
 use crate::health::Health;
 use crate::http;
@@ -122,15 +122,10 @@ struct Shared {
 ///
 /// If it cannot start. Once it runs it goes on, and says in `/readyz` what is wrong.
 pub fn run(settings: &Settings, mode: Mode) -> Result<Outcome, Error> {
-    let mut settings = settings.clone();
-    if mode.once {
-        // Whoever is to end by itself needs no hints: one look is enough.
-        settings.intake.watch = Watch::Off;
-    }
     let recorder = Recorder::install()
         .map_err(|error| Error::System { what: "the metrics", source: io::Error::other(error) })?;
     raise_descriptor_limit();
-    let (shared, lock, claims) = prepare(settings)?;
+    let (shared, lock, claims) = prepare(settings.clone())?;
     let listener = if mode.once { None } else { Some(listen(shared.settings.http.listen)?) };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -247,6 +242,11 @@ async fn supervise(
 }
 
 impl Shared {
+    fn tell_flow(&self) {
+        let flow = self.queue.flow();
+        event::flow(flow.queue_files, flow.queue_bytes, flow.in_flight_files, flow.oldest);
+    }
+
     fn progress(&self) -> Progress {
         let flow = self.queue.flow();
         Progress {
@@ -259,21 +259,22 @@ impl Shared {
 
 /// What the HTTP surface shows.
 struct Shown {
-    health: Arc<Health>,
+    shared: Arc<Shared>,
     recorder: Recorder,
 }
 
 impl http::Surface for Shown {
     fn metrics(&self) -> String {
+        self.shared.tell_flow();
         self.recorder.render()
     }
 
     fn live(&self) -> Result<(), String> {
-        self.health.live()
+        self.shared.health.live()
     }
 
     fn ready(&self) -> Result<(), Vec<String>> {
-        self.health.ready()
+        self.shared.health.ready()
     }
 
     fn accept_failed(&self, error: &io::Error) {
@@ -300,7 +301,7 @@ fn serve_http(
         header_read_time_max: Duration::from_millis(settings.header_read_ms_max),
         connection_time_max: Duration::from_millis(settings.connection_ms_max),
     };
-    let shown = Arc::new(Shown { health: Arc::clone(&shared.health), recorder });
+    let shown = Arc::new(Shown { shared: Arc::clone(shared), recorder });
     let task = tokio::spawn(http::serve(listener, shown, options, async {
         let _ = stopped.await;
     }));

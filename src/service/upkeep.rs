@@ -35,8 +35,7 @@ impl Upkeep {
             return;
         }
         self.next = Instant::now() + PERIOD;
-        let flow = self.shared.queue.flow();
-        event::flow(flow.queue_files, flow.queue_bytes, flow.in_flight_files, flow.oldest);
+        self.shared.tell_flow();
         self.look_at_disk();
         self.recorder.upkeep();
         if self.shared.health.live().is_ok() {
