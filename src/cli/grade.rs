@@ -19,6 +19,8 @@ use std::process::ExitCode;
 
 /// The arguments of `gridmark grade`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Exit code: 0 if all is right, 1 if something is wrong or unreadable, \
+                        2 if something could not be graded.")]
 pub struct Args {
     /// Files, or folders of files
     #[arg(required = true, value_name = "PATH")]

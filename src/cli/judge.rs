@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 /// The arguments of `gridmark judge`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Exit code: 0 if everything was readable, right or wrong; else 1.")]
 pub struct Args {
     /// Which puzzle the input holds
     #[arg(value_parser = super::kinds())]
