@@ -14,7 +14,7 @@ use std::time::Instant;
 pub struct Name(OsString);
 
 impl Name {
-    /// A name of these bytes, which hold no leading or trailing `/`.
+    /// A name of these bytes; those of a path under the inbox neither begin nor end with `/`.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Name {
         Name(OsString::from_vec(bytes.into()))
     }

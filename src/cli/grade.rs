@@ -2,15 +2,17 @@
 
 use super::Error;
 use super::draw::Ink;
-use super::listing::{Listing, Output, Style};
+use super::listing::{Listing, Output, Style, in_words};
 use super::screen::Screen;
-use super::tally::Tally;
+use super::table::Table;
 use super::walk::{self, Submission};
 use super::windows::Windows;
-use crate::board::Verdict;
-use crate::config::Intake;
+use crate::board::{Mark, Verdict};
+use crate::config::{Intake, Publish};
 use crate::format::{Limits, kind_by_name};
 use crate::judge::{Judge, Tier};
+use crate::rows::CaseRows;
+use crate::submission::Tally;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -25,6 +27,9 @@ pub struct Args {
     /// Files, or folders of files
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Write a row per case into this new file, as the service's reports have it
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
     /// Explain every case that is not right, however many there are in a file
     #[arg(long)]
     all: bool,
@@ -37,13 +42,23 @@ const TROUBLE: u8 = 2;
 
 /// Shows the mark of each case, and what is wrong with those that are not right.
 ///
-/// The exit code is 0 if all are right, 1 if some are not, and 2 if a file could not be graded or
-/// there was none.
+/// The exit code is 0 if all are right, 1 if some are not, and 2 if a file could not be graded,
+/// there was none, or the marks could not be written; what it was is told on standard error.
 ///
 /// # Errors
 ///
-/// Standard output cannot be written.
+/// Nobody reads standard output any more.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
+    match grade_all(&args) {
+        Err(error) if !error.is_closed_pipe() => {
+            complain(error);
+            Ok(ExitCode::from(TROUBLE))
+        }
+        result => result,
+    }
+}
+
+fn grade_all(args: &Args) -> Result<ExitCode, Error> {
     let (submissions, troubles) = walk::submissions(&args.paths, &Intake::default());
     let mut trouble = !troubles.is_empty();
     troubles.into_iter().for_each(complain);
@@ -54,25 +69,33 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         return Ok(ExitCode::from(TROUBLE));
     }
 
-    let names = submissions.iter().map(|submission| submission.name.as_str());
-    let style = Style::new(names, args.all, Ink::of_stdout());
-    let mut screen = Screen::new(submissions.iter().map(|submission| submission.bytes).sum());
-    screen.show(&style.head())?;
+    let names = submissions.iter().map(|submission| submission.name.to_string());
+    let names = names.collect::<Vec<_>>();
+    let style = Style::new(names.iter().map(String::as_str), args.all, Ink::of_stdout());
+    let mut grading = Grading {
+        judge: Judge::new(Tier::best()),
+        marks: Vec::new(),
+        screen: Screen::new(submissions.iter().map(|submission| submission.bytes).sum()),
+        table: args.csv.as_deref().map(Table::create).transpose()?,
+    };
+    grading.screen.show(&style.head())?;
     let mut total = Tally::default();
-    for submission in &submissions {
-        match grade(submission, style, &mut screen) {
+    for (submission, name) in submissions.iter().zip(&names) {
+        match grading.grade(submission, Listing::new(style, name)) {
             Ok(tally) => total.add(&tally),
-            Err(error @ Error::Io { .. }) => {
+            // What is wrong with one file keeps none of the others from being graded.
+            Err(Error::Io { path, doing, source }) if path == submission.path => {
                 trouble = true;
-                screen.aside(|| complain(error))?;
+                grading.screen.aside(|| complain(Error::Io { path, doing, source }))?;
             }
             Err(error) => return Err(error),
         }
     }
     if submissions.len() > 1 {
-        screen.show(&format!("\n{} files, {total}\n", submissions.len()))?;
+        let total = in_words(&total);
+        grading.screen.show(&format!("\n{} files, {total}\n", submissions.len()))?;
     }
-    screen.end()?;
+    grading.end()?;
     let not_right = total.of(Verdict::Wrong) + total.of(Verdict::Unreadable) > 0;
     Ok(match (trouble, not_right) {
         (true, _) => ExitCode::from(TROUBLE),
@@ -81,24 +104,43 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     })
 }
 
-fn grade(submission: &Submission, style: Style, screen: &mut Screen) -> Result<Tally, Error> {
-    let mut listing = Listing::new(style, &submission.name);
-    let path = &submission.path;
-    let file = File::open(path).map_err(Error::io("read", path))?;
-    let forced = kind_by_name(path.as_os_str().as_bytes());
-    let mut windows = Windows::new(path, file, forced, Limits::default());
-    let judge = Judge::new(Tier::best());
-    let mut marks = Vec::new();
-    let mut offset = 0;
-    while let Some(window) = windows.next()? {
-        window.mark(judge, &mut marks);
-        for (case, mark) in window.cases().iter().zip(&marks) {
-            listing.case(&window, case, mark, screen)?;
+/// How files are graded, and where their marks go.
+struct Grading {
+    judge: Judge,
+    marks: Vec<Mark>,
+    screen: Screen,
+    table: Option<Table>,
+}
+
+impl Grading {
+    fn grade(&mut self, submission: &Submission, mut listing: Listing<'_>) -> Result<Tally, Error> {
+        let path = &submission.path;
+        let file = File::open(path).map_err(Error::io("read", path))?;
+        let forced = kind_by_name(path.as_os_str().as_bytes());
+        let rows = CaseRows::new(&submission.name, 1, Publish::default().neutralise_formulas);
+        let mut windows = Windows::new(path, file, forced, Limits::default());
+        let mut offset = 0;
+        while let Some(window) = windows.next()? {
+            window.mark(self.judge, &mut self.marks);
+            for (case, mark) in window.cases().iter().zip(&self.marks) {
+                listing.case(&window, case, mark, &mut self.screen)?;
+                if let Some(table) = &mut self.table {
+                    table.append(&rows, listing.cases(), window.kind, mark)?;
+                }
+            }
+            self.screen.advance(window.offset - offset);
+            offset = window.offset;
         }
-        screen.advance(window.offset - offset);
-        offset = window.offset;
+        listing.end(&mut self.screen)
     }
-    listing.end(screen)
+
+    /// Writes what has not been written yet.
+    fn end(mut self) -> Result<(), Error> {
+        if let Some(table) = &mut self.table {
+            table.flush()?;
+        }
+        self.screen.end()
+    }
 }
 
 fn complain(error: Error) {

@@ -2,10 +2,10 @@
 
 use super::Error;
 use super::draw::{self, Ink};
-use super::tally::Tally;
 use super::windows::Window;
 use crate::board::{Fault, Kind, Mark, Verdict};
 use crate::format::{Case, CaseText, classic, killer};
+use crate::submission::Tally;
 
 /// A file with more cases than this gets one line for all that are right.
 const CASES_LISTED_MAX: u64 = 20;
@@ -27,6 +27,21 @@ pub(super) struct Style {
     name_width: usize,
     /// Whether every case that is not right is explained.
     all: bool,
+}
+
+/// A tally without what there is none of: `12 cases: 10 correct, 2 wrong`.
+pub(super) fn in_words(tally: &Tally) -> String {
+    let cases = tally.cases();
+    let mut words = format!("{cases} case{}", if cases == 1 { "" } else { "s" });
+    let mut between = ": ";
+    for verdict in Verdict::ALL.into_iter().filter(|verdict| tally.of(*verdict) > 0) {
+        words.push_str(&format!("{between}{} {verdict}", tally.of(verdict)));
+        between = ", ";
+    }
+    if tally.of(Verdict::Counted) > 0 {
+        words.push_str(&format!(" ({} cells filled)", tally.filled));
+    }
+    words
 }
 
 /// The columns of a line, as text.
@@ -95,6 +110,11 @@ impl<'a> Listing<'a> {
         }
     }
 
+    /// How many cases were taken in.
+    pub(super) fn cases(&self) -> u64 {
+        self.tally.cases()
+    }
+
     /// Takes in the next case.
     pub(super) fn case(
         &mut self,
@@ -146,7 +166,7 @@ impl<'a> Listing<'a> {
                 verdict: None,
                 answer: "",
                 faults: "",
-                note: &self.tally.to_string(),
+                note: &in_words(&self.tally),
             }))?;
         }
         Ok(self.tally)

@@ -11,7 +11,7 @@ pub mod judge;
 mod listing;
 mod screen;
 pub mod serve;
-mod tally;
+mod table;
 mod walk;
 mod windows;
 

@@ -2,6 +2,7 @@
 
 use super::Error;
 use crate::config::Intake;
+use crate::submission::Name;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -11,41 +12,17 @@ use std::path::{Path, PathBuf};
 pub(super) struct Submission {
     /// Where it lies.
     pub(super) path: PathBuf,
-    /// Its path as people read it.
-    pub(super) name: String,
+    /// Its path as a name.
+    pub(super) name: Name,
     /// Its size when it was found.
     pub(super) bytes: u64,
 }
 
 impl Submission {
     fn new(path: PathBuf, bytes: u64) -> Submission {
-        let name = shown(path.as_os_str().as_bytes());
+        let name = Name::from_bytes(path.as_os_str().as_bytes());
         Submission { path, name, bytes }
     }
-}
-
-/// Bytes as people read them: what is not UTF-8 and control characters are written as `\xNN`, a
-/// backslash as `\\`, so that what differs looks different.
-fn shown(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for chunk in bytes.utf8_chunks() {
-        for character in chunk.valid().chars() {
-            match character {
-                '\\' => text.push_str("\\\\"),
-                _ if character.is_control() => {
-                    let mut utf8 = [0; 4];
-                    push_escaped(character.encode_utf8(&mut utf8).as_bytes(), &mut text);
-                }
-                _ => text.push(character),
-            }
-        }
-        push_escaped(chunk.invalid(), &mut text);
-    }
-    text
-}
-
-fn push_escaped(bytes: &[u8], text: &mut String) {
-    text.extend(bytes.iter().map(|byte| format!("\\x{byte:02X}")));
 }
 
 /// The files that `paths` name, and those in the folders that they name, in sorted order; and what
@@ -97,17 +74,5 @@ impl Walk<'_> {
                 Err(source) => self.troubles.push(Error::io("read", &path)(source)),
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shown;
-
-    #[test]
-    fn names_are_shown_so_that_they_stay_distinct() {
-        assert_eq!(shown("équipe 7/p3.txt".as_bytes()), "équipe 7/p3.txt");
-        assert_eq!(shown(b"a\xff\x1b[2J\\x"), r"a\xFF\x1B[2J\\x");
-        assert_eq!(shown("\u{85}".as_bytes()), r"\xC2\x85");
     }
 }

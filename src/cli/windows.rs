@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// How many bytes are looked at together, unless the longest case needs more.
 const WINDOW_BYTES: usize = 1 << 20;
+/// How many cases are looked at together: the faults of very small ones may take much memory.
+const CASES_PER_WINDOW: usize = 8_192;
 /// How many cases a thread marks at once.
 const CASES_PER_TASK: usize = 256;
 
@@ -59,7 +61,7 @@ impl<R: Read> Windows<R> {
             buffer: vec![0; bytes],
             rest: 0..0,
             ended: false,
-            found: Found::default(),
+            found: Found { cases_max: CASES_PER_WINDOW, ..Found::default() },
         }
     }
 
@@ -69,18 +71,15 @@ impl<R: Read> Windows<R> {
     ///
     /// The input cannot be read.
     pub(super) fn next(&mut self) -> Result<Option<Window<'_>>, Error> {
-        if self.ended {
-            return Ok(None);
+        if !self.found.capped {
+            if self.ended {
+                return Ok(None);
+            }
+            self.refill()?;
         }
-        self.buffer.copy_within(self.rest.clone(), 0);
-        let kept = self.rest.len();
-        let read = read_some(&mut self.input, &mut self.buffer[kept..])
-            .map_err(Error::io("read", &self.path))?;
-        self.ended = read == 0;
-        let bytes = &self.buffer[..kept + read];
         self.found.clear();
-        let consumed = self.reader.read(bytes, self.ended, &mut self.found);
-        self.rest = consumed..bytes.len();
+        let bytes = &self.buffer[self.rest.clone()];
+        self.rest.start += self.reader.read(bytes, self.ended, &mut self.found);
         Ok(Some(Window {
             path: &self.path,
             kind: self.reader.kind(),
@@ -88,6 +87,17 @@ impl<R: Read> Windows<R> {
             bytes,
             found: &self.found,
         }))
+    }
+
+    /// Reads more behind what is left of the buffer.
+    fn refill(&mut self) -> Result<(), Error> {
+        self.buffer.copy_within(self.rest.clone(), 0);
+        let kept = self.rest.len();
+        let read = read_some(&mut self.input, &mut self.buffer[kept..])
+            .map_err(Error::io("read", &self.path))?;
+        self.ended = read == 0;
+        self.rest = 0..kept + read;
+        Ok(())
     }
 }
 

@@ -237,3 +237,43 @@ fn an_empty_file_is_unreadable() {
     assert_eq!(done.code, Some(1));
     assert!(done.stdout.contains("the file is empty"), "{}", done.stdout);
 }
+
+#[test]
+fn csv_has_the_rows_of_the_reports() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("team 7")).unwrap();
+    let wrong = SOLUTION.replace("123456789\n4", "12345678\n4");
+    fs::write(folder.path().join("team 7/c.txt"), format!("2\n{PUZZLE}{SOLUTION}{wrong}")).unwrap();
+    fs::write(folder.path().join("=h.txt"), board(&["11--------------"])).unwrap();
+    fs::write(folder.path().join("x.txt"), "Dear \"judges\",\n").unwrap();
+    let grade = ["grade", "--csv", "marks.csv", "=h.txt", "team 7", "x.txt"];
+    let done = gridmark(folder.path(), &grade, "");
+    assert_eq!((done.stderr.as_str(), done.code), ("", Some(1)));
+    let rows = fs::read_to_string(folder.path().join("marks.csv")).unwrap();
+    insta::assert_snapshot!(rows, @r#"
+submission,attempt,case,kind,verdict,answer,filled,blank,fault,at,faults,detail
+'=h.txt,1,1,hexudoku,counted,236,236,18,,,0,the board starts with 2 conflicts
+team 7/c.txt,1,1,classic,correct,Y,,,,,0,
+team 7/c.txt,1,2,classic,wrong,N,,,not-a-digit,r1c9,1,r1c9 is blank
+x.txt,1,1,,unreadable,,,,unknown-format,,0,"line 1, column 1: expected a killer drawing (`+---+...`), the number of solutions of a classic puzzle, or a hexudoku row of 16 of `0`-`9`, `A`-`F` and `-`, found `Dear ""judges"",`"
+"#);
+
+    // A file that is there is not overwritten, and nothing is graded beside it.
+    let done = gridmark(folder.path(), &grade, "");
+    assert_eq!((done.stdout.as_str(), done.code), ("", Some(2)));
+    assert!(done.stderr.starts_with("gridmark: cannot create marks.csv: File exists"));
+    assert_eq!(fs::read_to_string(folder.path().join("marks.csv")).unwrap(), rows);
+}
+
+/// Very many very small cases, all of them with very many faults.
+#[test]
+fn a_block_of_blank_rows_is_graded_in_parts() {
+    let folder = folder();
+    let rows = "\n".repeat(9 * 20_000);
+    fs::write(folder.path().join("p.txt"), format!("20000\n{PUZZLE}{rows}")).unwrap();
+    let done = gridmark(folder.path(), &["grade", "p.txt"], "");
+    assert_eq!((done.stderr.as_str(), done.code), ("", Some(1)));
+    assert!(done.stdout.ends_with("all  classic   20000 cases: 20000 wrong\n"));
+    let done = gridmark(folder.path(), &["judge", "classic", "p.txt"], "");
+    assert_eq!(done.stdout, "N".repeat(20_000) + "\n");
+}
