@@ -120,6 +120,32 @@ fn windows_that_grow_by_one_byte_give_the_same_cases_and_marks() {
 }
 
 #[test]
+fn every_split_in_two_gives_the_same_cases_and_marks() {
+    let chance = &mut Chance(4000);
+    let diagram = right_diagram(chance);
+    let (head, totals) = diagram.split_at(19 * 38);
+    let boards = (any_board(chance, 4).join("\n") + "\n\n").repeat(2);
+    let grid = right_grid(chance);
+    for text in [
+        // A broken drawing without totals, and the next one right behind it.
+        format!("{}{}{totals}", head.replacen('\n', "\n\u{a0}\n", 1), head),
+        format!("{head}{}{}", &head[..38], diagram.clone() + &head[..38]),
+        format!("{}{diagram}", head[..38].repeat(40)),
+        format!("\u{feff}\u{feff}\n\u{feff}{diagram}\u{feff}\u{feff}{diagram}"),
+        format!("\u{feff}\u{feff}{boards}\u{feff}\u{feff}{boards}").replace('\n', "\r\n"),
+        String::from_utf8([block(&[b'*'; 81], &vec![grid; 2]), b"\r".to_vec()].concat()).unwrap(),
+    ] {
+        let text = text.as_bytes();
+        let whole = grade(None, LIMITS, text);
+        for split in 0..text.len() {
+            let mut sizes = [split, text.len()].into_iter();
+            let windows = grade_in_windows(None, text, || sizes.next().unwrap());
+            assert_eq!(windows, whole, "split at {split} {}", text.escape_ascii());
+        }
+    }
+}
+
+#[test]
 fn cases_lie_in_order_and_within_the_limit() {
     for seed in 2000..2200 {
         let text = any_text(&mut Chance(seed));

@@ -52,8 +52,9 @@ fn counts_may_have_blanks_around_and_zeros_in_front() {
 
 #[test]
 fn a_first_line_that_is_no_count_is_one_case_and_reading_goes_on_at_the_next_count() {
-    let text =
-        |first: &str| [first.as_bytes(), b"\n123456789\n*********\n\nx\n", &good_block(2)].concat();
+    let text = |first: &str| {
+        [first.as_bytes(), b"\n123456789\n*********\n\n0\nx\n", &good_block(2)].concat()
+    };
     for first in ["x", "-1", "1 2", "1234567890", "0", "000", "+1", "1.", "*********"] {
         check_as(Kind::Classic, text(first), "bad-count 1:1, correct, correct");
     }
