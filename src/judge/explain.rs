@@ -54,16 +54,35 @@ fn not_digits(cells: &Grid) -> impl Iterator<Item = Fault> {
     cells.map(|(i, found)| Fault::NotADigit { cell: Cell::of_9(i), found: *found })
 }
 
+/// The cells of each house, in the order of [`House::all_9`].
+static HOUSES: [[u8; 9]; 27] = {
+    let mut houses = [[0; 9]; 27];
+    let mut i = 0;
+    while i < 81 {
+        let (row, column) = (i / 9, i % 9);
+        houses[row][column] = i as u8;
+        houses[9 + column][row] = i as u8;
+        houses[18 + row / 3 * 3 + column / 3][row % 3 * 3 + column % 3] = i as u8;
+        i += 1;
+    }
+    houses
+};
+
 fn house_repeats(cells: &Grid) -> impl Iterator<Item = Fault> {
-    House::all_9().filter_map(|house| {
-        let (at, repeats) = repeats(cells, house.cells_9().into_iter())?;
+    House::all_9().zip(&HOUSES).filter_map(|(house, members)| {
+        let (at, repeats) = repeats(cells, members.iter().copied().map(usize::from))?;
         Some(Fault::HouseRepeat { house, at, repeats })
     })
 }
 
 /// How often each digit stands in a region, and the first cell whose digit stood earlier in it;
 /// `None` if no digit stands there more than once.
-fn repeats(cells: &Grid, region: impl Iterator<Item = usize>) -> Option<(Cell, Repeats)> {
+fn repeats(cells: &Grid, region: impl Iterator<Item = usize> + Clone) -> Option<(Cell, Repeats)> {
+    let sets = region.clone().filter_map(|cell| digit(cells[cell])).map(|digit| 1u16 << digit);
+    let (_, twice) = sets.fold((0, 0), |(once, twice), set| (once | set, twice | once & set));
+    if twice == 0 {
+        return None;
+    }
     let mut counts = [0u8; 9];
     let mut first = None;
     for cell in region {
