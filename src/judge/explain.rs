@@ -2,9 +2,9 @@
 //!
 //! Faults are told by code, and within one code in reading order; see [`Fault`].
 
-use crate::board::{CageFault, Cell, Fault, Grid, House, Repeats};
+use crate::board::{CELLS_9, CageFault, Cell, Fault, Grid, House, Repeats};
 use crate::format::classic::Solution;
-use crate::format::killer::Diagram;
+use crate::format::killer::{Cage, Diagram};
 
 /// The faults of a classic solution; none if it is right.
 pub fn explain_classic(solution: &Solution, givens: &Grid) -> Vec<Fault> {
@@ -23,25 +23,56 @@ pub fn explain_classic(solution: &Solution, givens: &Grid) -> Vec<Fault> {
 
 /// The faults of a killer diagram; none if it is right.
 pub fn explain_killer(diagram: &Diagram) -> Vec<Fault> {
-    let cells = &diagram.cells;
+    let Diagram { cells, cage_of, cages, .. } = diagram;
     let mut faults = not_digits(cells).collect::<Vec<_>>();
     faults.extend(house_repeats(cells));
-    let mut sums = Vec::new();
-    for (number, cage) in diagram.cages.iter().enumerate() {
-        let members = diagram.cage_of.iter().enumerate();
-        let members = members.filter(|(_, of)| usize::from(**of) == number).map(|(cell, _)| cell);
-        let fault = CageFault { first: cage.first, named: cage.named };
-        if let Some((at, repeats)) = repeats(cells, members.clone()) {
-            faults.push(Fault::CageRepeat { cage: fault, at, repeats });
-        }
+    let mut sums = [Some(0u32); CELLS_9];
+    let mut digits = [Digits::default(); CELLS_9];
+    for (text, cage) in cells.iter().zip(cage_of) {
+        let (sum, digits) = (&mut sums[usize::from(*cage)], &mut digits[usize::from(*cage)]);
+        let digit = digit(*text);
+        digit.into_iter().for_each(|digit| digits.add(digit));
         // The sum of a cage with a cell that is no digit is not judged.
-        let sum = members.map(|cell| digit(cells[cell]).map(u32::from)).sum::<Option<u32>>();
+        *sum = sum.zip(digit).map(|(sum, digit)| sum + u32::from(digit));
+    }
+    let fault = |cage: &Cage| CageFault { first: cage.first, named: cage.named };
+    for (number, (cage, _)) in
+        cages.iter().zip(&digits).enumerate().filter(|(_, (_, d))| d.repeated())
+    {
+        let members = (0..CELLS_9).filter(|cell| usize::from(cage_of[*cell]) == number);
+        let repeats = repeats(cells, members);
+        faults.extend(repeats.map(|(at, repeats)| Fault::CageRepeat {
+            cage: fault(cage),
+            at,
+            repeats,
+        }));
+    }
+    for (cage, sum) in cages.iter().zip(sums) {
         if let Some(sum) = sum.filter(|sum| *sum != cage.total) {
-            sums.push(Fault::CageSum { cage: fault, sum, total: cage.total });
+            faults.push(Fault::CageSum { cage: fault(cage), sum, total: cage.total });
         }
     }
-    faults.append(&mut sums);
     faults
+}
+
+/// The digits of a region, as sets.
+#[derive(Clone, Copy, Default)]
+struct Digits {
+    once: u16,
+    twice: u16,
+}
+
+impl Digits {
+    fn add(&mut self, digit: u8) {
+        let set = 1 << digit;
+        self.twice |= self.once & set;
+        self.once |= set;
+    }
+
+    /// Whether some digit stands there more than once.
+    fn repeated(&self) -> bool {
+        self.twice != 0
+    }
 }
 
 /// The digit that a byte of text stands for.
@@ -78,9 +109,9 @@ fn house_repeats(cells: &Grid) -> impl Iterator<Item = Fault> {
 /// How often each digit stands in a region, and the first cell whose digit stood earlier in it;
 /// `None` if no digit stands there more than once.
 fn repeats(cells: &Grid, region: impl Iterator<Item = usize> + Clone) -> Option<(Cell, Repeats)> {
-    let sets = region.clone().filter_map(|cell| digit(cells[cell])).map(|digit| 1u16 << digit);
-    let (_, twice) = sets.fold((0, 0), |(once, twice), set| (once | set, twice | once & set));
-    if twice == 0 {
+    let mut digits = Digits::default();
+    region.clone().filter_map(|cell| digit(cells[cell])).for_each(|digit| digits.add(digit));
+    if !digits.repeated() {
         return None;
     }
     let mut counts = [0u8; 9];

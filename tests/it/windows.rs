@@ -222,12 +222,14 @@ proptest! {
     #[test]
     fn any_text_as_checkpoint_is_an_answer_and_no_panic(
         words in prop::collection::vec(prop::sample::select(vec![
-            "reader1", "0", "1", "9", "999999999999999999999", "classic", "killer", "hexudoku",
+            "reader1", "0", "1", "9", "999999999999999999999", "18446744073709551615", "4294967295", "classic", "killer", "hexudoku",
             "start", "count", "solution", "skip-rows", "-", "x", "é",
         ]), 0..12),
     ) {
         let words = words.join(" ");
-        for text in [words.clone(), format!("reader1 0 1 {words}")] {
+        let open = ".".repeat(81);
+        let classic = format!("reader1 0 1 classic {words} {open} -");
+        for text in [words.clone(), format!("reader1 {words}"), format!("reader1 0 1 {words}"), classic] {
             if let Ok(mut reader) = Reader::resume(None, LIMITS, &text) {
                 reader.read(b"1\nx\n", true, &mut Found::default());
             }
@@ -243,6 +245,52 @@ fn a_checkpoint_of_another_kind_is_refused() {
     assert!(Reader::resume(Some(Kind::Classic), LIMITS, &checkpoint).is_ok());
     let error = Reader::resume(Some(Kind::Killer), LIMITS, &checkpoint).unwrap_err();
     assert!(error.to_string().contains("is not a checkpoint"), "{error}");
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_is_refused() {
+    let open = ".".repeat(81);
+    for good in [
+        "0 1 start".into(),
+        "5 2 unknown".into(),
+        "5 2 killer 0 0 1".into(),
+        "5 2 hexudoku 16 0".into(),
+        format!("5 2 classic puzzle 0 0 3 8 {open} -"),
+        format!("5 2 classic solution 0 0 3 0 {open} 2 3 expected something, found `x`"),
+    ] {
+        let good = format!("reader1 {good}");
+        assert_eq!(Reader::resume(None, LIMITS, &good).unwrap().checkpoint(), good);
+    }
+    for bad in [
+        "".into(),
+        "0 0 start".into(),
+        "18446744073709551615 1 start".into(),
+        "0 1 start 0".into(),
+        "5 2 killer 0 0".into(),
+        "5 2 killer 0 2 0".into(),
+        "5 2 hexudoku 17 0".into(),
+        format!("5 2 classic puzzle 0 0 3 9 {open} -"),
+        format!("5 2 classic puzzle 0 0 0 8 {open} -"),
+        format!("5 2 classic solution 0 0 0 0 {open} -"),
+        format!("5 2 classic skip-rows 0 0 1 0 {open} -"),
+        format!("5 2 classic solution 0 0 3 0 {} -", "*".repeat(81)),
+        format!("5 2 classic solution 0 0 3 0 {} -", ".".repeat(80)),
+    ] {
+        assert!(Reader::resume(None, LIMITS, &format!("reader1 {bad}")).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn limits_may_be_as_large_or_small_as_numbers_are() {
+    let text = block(&[b'*'; 81], &vec![cyclic_square(); 2]);
+    for limits in [
+        Limits { case_bytes_max: usize::MAX, missing_cases_max: u64::MAX },
+        Limits { case_bytes_max: 0, missing_cases_max: 0 },
+    ] {
+        assert_eq!(grade(None, limits, &text), grade(None, LIMITS, &text));
+        assert_eq!(grade(None, limits, b"1\n").len(), 1);
+        assert!(Reader::window_bytes_min(limits) >= 1024);
+    }
 }
 
 #[test]
