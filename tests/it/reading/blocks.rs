@@ -75,6 +75,8 @@ fn what_follows_a_block_and_is_no_count_is_trailing_data() {
     assert_eq!(answers(Kind::Classic, &text), "Y\nN\nY\n");
     check([good_block(1), b"\nend of file\n".to_vec()].concat(), "correct, trailing-data 21:1");
     check([good_block(1), b"0\n".to_vec()].concat(), "correct, bad-count 20:1");
+    check([good_block(1), b"000000000\n".to_vec()].concat(), "correct, trailing-data 20:1");
+    check([good_block(1), b"1234567890\n".to_vec()].concat(), "correct, trailing-data 20:1");
     let found = message([good_block(1), b"thanks\n".to_vec()].concat());
     assert_eq!(
         found,
