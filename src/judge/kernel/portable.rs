@@ -2,7 +2,7 @@
 
 use super::LANES;
 use crate::board::{CELLS_9, CELLS_16, Counted, Grid};
-use crate::format::hexudoku::{BLANK, Board};
+use crate::format::hexudoku::Board;
 use crate::format::killer::Diagram;
 
 /// All nine digits as a set: bit 0 is for 1.
@@ -93,6 +93,17 @@ pub(super) fn killer(diagram: &Diagram) -> bool {
 /// Cells of a row of a hexudoku board.
 const SIDE: usize = 16;
 
+/// The set that holds each digit of a hexudoku board, bit 0 for 0, and no digit for a blank.
+const SET_OF_16: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut digit = 0;
+    while digit < SIDE {
+        table[digit] = 1 << digit;
+        digit += 1;
+    }
+    table
+};
+
 /// One number for each board of a batch, which are filled side by side.
 type Lanes = [u16; LANES];
 
@@ -130,8 +141,7 @@ pub(super) fn hexudoku(boards: &[Board], counts: &mut Vec<Counted>) {
     for boards in boards.chunks(LANES) {
         for (lane, board) in boards.iter().enumerate() {
             for (sets, digit) in cells.iter_mut().zip(board) {
-                // A blank has no bit of the sixteen.
-                sets[lane] = (1u32 << digit.min(&BLANK)) as u16;
+                sets[lane] = SET_OF_16[usize::from(*digit)];
             }
         }
         // Lanes without a board hold one of the batch before; nobody asks for its counts.
