@@ -5,7 +5,7 @@
 //! `cargo bench --bench pipeline`. The ratios that it prints last are what is worth comparing:
 //! times of different machines, or of one machine at different times, are not.
 
-use criterion::{Criterion, Throughput};
+use criterion::{Criterion, SamplingMode, Throughput};
 use gridmark::board::Kind;
 use gridmark::config::Settings;
 use gridmark::generate::{Generator, Options};
@@ -21,8 +21,8 @@ use tempfile::TempDir;
 /// Bytes of the one large file of each kind.
 const LARGE_BYTES: usize = 64 << 20;
 /// Small files of one case each, and the folders in which they lie.
-const SMALL_FILES: usize = 5_000;
-const SMALL_FOLDERS: usize = 50;
+const SMALL_FILES: usize = 4_000;
+const SMALL_FOLDERS: usize = 40;
 
 /// Some submissions: their names, their texts, and how many cases of them are right.
 struct Work {
@@ -105,6 +105,8 @@ fn grade(work: &Work) -> (Duration, u64) {
     let root = work.drop_into_new_root();
     let mut settings = Settings::default();
     settings.paths.root = root.path().to_owned();
+    // The files have been written this moment, and nobody writes to them any more.
+    settings.intake.settle_ms = 0;
     let start = Instant::now();
     let outcome = service::run(&settings, Mode { once: true, on_progress: None });
     let took = start.elapsed();
@@ -190,9 +192,10 @@ fn bench(c: &mut Criterion, work: &Work, shortest: &Shortest, floor: impl Fn(u64
     };
     let mut group = c.benchmark_group(&work.name);
     group
+        .sampling_mode(SamplingMode::Flat)
         .sample_size(10)
         .warm_up_time(Duration::from_millis(1))
-        .measurement_time(Duration::from_secs(5));
+        .measurement_time(Duration::from_secs(2));
     group.throughput(Throughput::ElementsAndBytes { elements: work.cases, bytes: work.bytes() });
     let (_, report_bytes) = grade(work);
     group.bench_function("floor", |b| {

@@ -74,7 +74,8 @@ impl Queue {
         Queue { limits, state: Mutex::default(), changed: Condvar::new(), on_room: OnceLock::new() }
     }
 
-    /// Has `notify` called whenever there may be room again; only the first call counts.
+    /// Has `notify` called whenever there may be room again, and when nothing is under way any
+    /// more; only the first call counts.
     pub fn on_room(&self, notify: impl Fn() + Send + Sync + 'static) {
         let _ = self.on_room.set(Box::new(notify));
     }
@@ -225,9 +226,7 @@ impl Queue {
             state.in_flight.insert(claimed.id, claimed.ready);
         }
         drop(state);
-        if let Some(notify) = self.on_room.get() {
-            notify();
-        }
+        self.notify();
     }
 
     /// So many files that were handed out are graded and handed on.
@@ -244,6 +243,17 @@ impl Queue {
         let mut state = self.state();
         for id in ids {
             state.in_flight.remove(&id);
+        }
+        let all_done = state.in_flight.is_empty();
+        drop(state);
+        if all_done {
+            self.notify();
+        }
+    }
+
+    fn notify(&self) {
+        if let Some(notify) = self.on_room.get() {
+            notify();
         }
     }
 

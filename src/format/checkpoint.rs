@@ -125,7 +125,10 @@ fn parse(checkpoint: &str) -> Option<(u64, u64, Stage)> {
         "classic" => Stage::Classic(parse_classic(&mut words)?),
         _ => return None,
     };
-    (words.0.is_empty() && line > 0).then_some((offset, line, stage))
+    // Both are counted on from here.
+    let countable = |number| number <= u64::MAX / 2;
+    (words.0.is_empty() && line > 0 && countable(offset) && countable(line))
+        .then_some((offset, line, stage))
 }
 
 fn parse_classic(words: &mut Words) -> Option<classic::Boundaries> {

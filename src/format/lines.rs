@@ -170,19 +170,21 @@ pub(super) fn is_blank(line: &[u8]) -> bool {
 }
 
 /// The lines of `text`, which is whole, without their ends.
-pub(super) fn split(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let Some(stop) = memchr2(b'\n', b'\r', rest) else {
-            return Some(std::mem::take(&mut rest));
-        };
-        let line = &rest[..stop];
-        rest = &rest[stop + if rest[stop..].starts_with(b"\r\n") { 2 } else { 1 }..];
-        Some(line)
-    })
+pub(super) fn split(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || next_line(&mut text))
+}
+
+/// Takes the first line off `text`, which is whole, and returns it without its end.
+pub(super) fn next_line<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
+    if text.is_empty() {
+        return None;
+    }
+    let Some(stop) = memchr2(b'\n', b'\r', text) else {
+        return Some(std::mem::take(text));
+    };
+    let (line, rest) = text.split_at(stop);
+    *text = &rest[if rest.starts_with(b"\r\n") { 2 } else { 1 }..];
+    Some(line)
 }
 
 /// The value of `text` if it is one to nine digits and nothing else.

@@ -9,6 +9,9 @@ use crate::board::{Kind, Unreadable, UnreadableCode};
 /// A case may not be limited to less than this.
 const CASE_BYTES_MIN: usize = 1024;
 
+/// Nor to more: no window is as long, and indices into it can be added.
+const CASE_BYTES_MAX: usize = usize::MAX / 4;
+
 /// How many bytes beyond the longest case a window needs: for a byte-order mark before it, and for
 /// its line end and what comes next.
 const WINDOW_BYTES_BESIDE: usize = 16;
@@ -62,7 +65,7 @@ impl Reader {
     /// A reader for the start of a file, whose kind may be forced.
     pub fn new(forced: Option<Kind>, limits: Limits) -> Reader {
         let limits = Limits {
-            case_bytes_max: limits.case_bytes_max.max(CASE_BYTES_MIN),
+            case_bytes_max: limits.case_bytes_max.clamp(CASE_BYTES_MIN, CASE_BYTES_MAX),
             missing_cases_max: limits.missing_cases_max.max(1),
         };
         Reader { forced, limits, offset: 0, line: 1, stage: Stage::Start }
@@ -71,7 +74,7 @@ impl Reader {
     /// How many bytes a window needs at least, so that [`read`](Reader::read) is sure to consume
     /// some of it.
     pub fn window_bytes_min(limits: Limits) -> usize {
-        limits.case_bytes_max.max(CASE_BYTES_MIN) + WINDOW_BYTES_BESIDE
+        limits.case_bytes_max.clamp(CASE_BYTES_MIN, CASE_BYTES_MAX) + WINDOW_BYTES_BESIDE
     }
 
     /// Bytes consumed so far, in all windows.
@@ -96,6 +99,9 @@ impl Reader {
     /// is told. Otherwise the caller shows the rest again with more behind it; a window of
     /// [`window_bytes_min`](Reader::window_bytes_min) bytes is always consumed in part. Where
     /// [`Found::capped`] says so, there is more to be found in the rest as it is.
+    ///
+    /// A window of hostile bytes may hold a case in every third of them, so that what is found
+    /// takes some twenty times the memory of the window; [`Found::cases_max`] bounds it.
     pub fn read(&mut self, window: &[u8], end: bool, found: &mut Found) -> usize {
         let mut lines = Lines {
             window,

@@ -48,7 +48,9 @@ impl Judge {
 
     /// Marks `cases` and appends one mark a case to `marks`, in the same order.
     ///
-    /// `window` is the one in which the cases were found, `puzzles` those found with them.
+    /// `window` is the one in which the cases were found, `puzzles` those found with them; `cases`
+    /// may be a part of them. A solution of nine bytes can have more than a hundred faults, so
+    /// whoever is to keep within his memory marks some hundreds of cases at a time.
     ///
     /// # Panics
     ///

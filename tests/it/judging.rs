@@ -256,11 +256,9 @@ fn boards_equal_the_oracle_one_at_a_time_and_in_batches() {
     }
     for tier in Tier::available() {
         for size in [0, 1, 2, 31, 32, 33, 200] {
-            let mut batch = boards[..size].to_vec();
             let mut counts = Vec::new();
-            kernel::hexudoku(tier, &mut batch, &mut counts);
+            kernel::hexudoku(tier, &boards[..size], &mut counts);
             assert_eq!(counts.len(), size);
-            assert_eq!(batch, singles[..size], "{tier}");
             for (counted, (_, filled, blank, conflicts)) in counts.iter().zip(&expected) {
                 let counts = (counted.filled, counted.blank, counted.conflicts);
                 assert_eq!(counts, (*filled as u16, *blank as u16, *conflicts as u16), "{tier}");

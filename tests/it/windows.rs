@@ -120,6 +120,32 @@ fn windows_that_grow_by_one_byte_give_the_same_cases_and_marks() {
 }
 
 #[test]
+fn every_split_in_two_gives_the_same_cases_and_marks() {
+    let chance = &mut Chance(4000);
+    let diagram = right_diagram(chance);
+    let (head, totals) = diagram.split_at(19 * 38);
+    let boards = (any_board(chance, 4).join("\n") + "\n\n").repeat(2);
+    let grid = right_grid(chance);
+    for text in [
+        // A broken drawing without totals, and the next one right behind it.
+        format!("{}{}{totals}", head.replacen('\n', "\n\u{a0}\n", 1), head),
+        format!("{head}{}{}", &head[..38], diagram.clone() + &head[..38]),
+        format!("{}{diagram}", head[..38].repeat(40)),
+        format!("\u{feff}\u{feff}\n\u{feff}{diagram}\u{feff}\u{feff}{diagram}"),
+        format!("\u{feff}\u{feff}{boards}\u{feff}\u{feff}{boards}").replace('\n', "\r\n"),
+        String::from_utf8([block(&[b'*'; 81], &vec![grid; 2]), b"\r".to_vec()].concat()).unwrap(),
+    ] {
+        let text = text.as_bytes();
+        let whole = grade(None, LIMITS, text);
+        for split in 0..text.len() {
+            let mut sizes = [split, text.len()].into_iter();
+            let windows = grade_in_windows(None, text, || sizes.next().unwrap());
+            assert_eq!(windows, whole, "split at {split} {}", text.escape_ascii());
+        }
+    }
+}
+
+#[test]
 fn cases_lie_in_order_and_within_the_limit() {
     for seed in 2000..2200 {
         let text = any_text(&mut Chance(seed));
@@ -196,12 +222,14 @@ proptest! {
     #[test]
     fn any_text_as_checkpoint_is_an_answer_and_no_panic(
         words in prop::collection::vec(prop::sample::select(vec![
-            "reader1", "0", "1", "9", "999999999999999999999", "classic", "killer", "hexudoku",
+            "reader1", "0", "1", "9", "999999999999999999999", "18446744073709551615", "4294967295", "classic", "killer", "hexudoku",
             "start", "count", "solution", "skip-rows", "-", "x", "é",
         ]), 0..12),
     ) {
         let words = words.join(" ");
-        for text in [words.clone(), format!("reader1 0 1 {words}")] {
+        let open = ".".repeat(81);
+        let classic = format!("reader1 0 1 classic {words} {open} -");
+        for text in [words.clone(), format!("reader1 {words}"), format!("reader1 0 1 {words}"), classic] {
             if let Ok(mut reader) = Reader::resume(None, LIMITS, &text) {
                 reader.read(b"1\nx\n", true, &mut Found::default());
             }
@@ -217,6 +245,52 @@ fn a_checkpoint_of_another_kind_is_refused() {
     assert!(Reader::resume(Some(Kind::Classic), LIMITS, &checkpoint).is_ok());
     let error = Reader::resume(Some(Kind::Killer), LIMITS, &checkpoint).unwrap_err();
     assert!(error.to_string().contains("is not a checkpoint"), "{error}");
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_is_refused() {
+    let open = ".".repeat(81);
+    for good in [
+        "0 1 start".into(),
+        "5 2 unknown".into(),
+        "5 2 killer 0 0 1".into(),
+        "5 2 hexudoku 16 0".into(),
+        format!("5 2 classic puzzle 0 0 3 8 {open} -"),
+        format!("5 2 classic solution 0 0 3 0 {open} 2 3 expected something, found `x`"),
+    ] {
+        let good = format!("reader1 {good}");
+        assert_eq!(Reader::resume(None, LIMITS, &good).unwrap().checkpoint(), good);
+    }
+    for bad in [
+        "".into(),
+        "0 0 start".into(),
+        "18446744073709551615 1 start".into(),
+        "0 1 start 0".into(),
+        "5 2 killer 0 0".into(),
+        "5 2 killer 0 2 0".into(),
+        "5 2 hexudoku 17 0".into(),
+        format!("5 2 classic puzzle 0 0 3 9 {open} -"),
+        format!("5 2 classic puzzle 0 0 0 8 {open} -"),
+        format!("5 2 classic solution 0 0 0 0 {open} -"),
+        format!("5 2 classic skip-rows 0 0 1 0 {open} -"),
+        format!("5 2 classic solution 0 0 3 0 {} -", "*".repeat(81)),
+        format!("5 2 classic solution 0 0 3 0 {} -", ".".repeat(80)),
+    ] {
+        assert!(Reader::resume(None, LIMITS, &format!("reader1 {bad}")).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn limits_may_be_as_large_or_small_as_numbers_are() {
+    let text = block(&[b'*'; 81], &vec![cyclic_square(); 2]);
+    for limits in [
+        Limits { case_bytes_max: usize::MAX, missing_cases_max: u64::MAX },
+        Limits { case_bytes_max: 0, missing_cases_max: 0 },
+    ] {
+        assert_eq!(grade(None, limits, &text), grade(None, LIMITS, &text));
+        assert_eq!(grade(None, limits, b"1\n").len(), 1);
+        assert!(Reader::window_bytes_min(limits) >= 1024);
+    }
 }
 
 #[test]

@@ -97,7 +97,8 @@ impl Boundaries {
             }
             _ if is_blank(content) => {}
             count => {
-                let trailing = self.after_block && count.is_none_or(|(count, _)| count > 0);
+                let zero = matches!(count, Some((0, 1..=8)));
+                let trailing = self.after_block && !zero;
                 let why = no_count(content, lines.line, trailing);
                 lines.tell(found, line.next, true, why);
                 self.stage = Stage::SkipToCount;

@@ -136,7 +136,7 @@ impl Boundaries {
                 let trust_border = !self.after_drawing_line || text.len() > without_bom(text).len();
                 match in_step(lines, line, trust_border, true) {
                     None => return Step::Stop,
-                    Some(true) => *self = Boundaries::default(),
+                    Some(true) => self.skip = false,
                     Some(false) => {
                         self.after_drawing_line = matches!(text.first(), Some(b'+' | b'|'));
                         lines.advance(line.next, 1);
@@ -215,8 +215,7 @@ fn plain(lines: &Lines) -> Option<(usize, u64)> {
     let cage_lines = &text[PLAIN_BYTES..end];
     let visible = !cage_lines.is_empty()
         && cage_lines.iter().all(|byte| matches!(byte, b'\n' | b' '..=b'~'))
-        && cage_lines.ends_with(b"\n")
-        && !cage_lines.ends_with(b"\n\n");
+        && cage_lines.ends_with(b"\n");
     if ends != DRAWING_LINES || memchr(b'\r', drawing).is_some() || !visible {
         return None;
     }

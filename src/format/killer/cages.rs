@@ -2,7 +2,7 @@
 
 use super::{Cage, Diagram, bad};
 use crate::board::{CELLS_9, Cell, Unreadable, UnreadableCode};
-use crate::format::lines::{integer, is_blank, trim_end, trim_start};
+use crate::format::lines::{integer, is_blank, split, trim_end, trim_start};
 use crate::format::quote::Quoted;
 
 /// The row of a cell that no cell has: the cage has not been named.
@@ -10,30 +10,39 @@ const NOWHERE: Cell = Cell { row: u8::MAX, column: u8::MAX };
 
 /// Numbers the cages, the connected regions of the drawing, in the order of their first cells.
 pub(super) fn find(diagram: &mut Diagram) {
-    // Union-find: each cell points to an earlier cell of its region, or to itself.
-    let mut parent = std::array::from_fn::<u8, CELLS_9, _>(|cell| cell as u8);
-    for row in 0..9 {
-        let (right, below) = (diagram.walls.right[row], diagram.walls.below[row]);
+    // Union-find: each cell points to an earlier cell of its region, or to itself. At first to the
+    // first cell of its run, the cells of its row that no wall parts.
+    let mut parent = [0u8; CELLS_9];
+    for (row, walls) in diagram.walls.right.iter().enumerate() {
+        let mut run = row * 9;
         for column in 0..9 {
             let cell = row * 9 + column;
-            if column < 8 && right >> column & 1 == 0 {
-                join(&mut parent, cell, cell + 1);
-            }
-            if row < 8 && below >> column & 1 == 0 {
-                join(&mut parent, cell, cell + 9);
-            }
+            let starts_run = column == 0 || walls >> (column - 1) & 1 == 1;
+            run = if starts_run { cell } else { run };
+            parent[cell] = run as u8;
         }
     }
-    diagram.cages.clear();
+    for (row, walls) in diagram.walls.below.iter().enumerate().take(8) {
+        let mut open = !walls & 0x1FF;
+        while open != 0 {
+            let cell = row * 9 + open.trailing_zeros() as usize;
+            join(&mut parent, cell, cell + 9);
+            open &= open - 1;
+        }
+    }
+    // Each cell is noted as if it were the first of a cage, and the next one replaces it if not.
+    let cages = &mut diagram.cages;
+    cages.clear();
+    cages.resize(CELLS_9, Cage { first: NOWHERE, named: NOWHERE, total: 0 });
+    let mut count = 0;
     for (cell, before) in parent.into_iter().enumerate() {
         let before = usize::from(before);
-        diagram.cage_of[cell] = if before == cell {
-            diagram.cages.push(Cage { first: Cell::of_9(cell), named: NOWHERE, total: 0 });
-            (diagram.cages.len() - 1) as u8
-        } else {
-            diagram.cage_of[before]
-        };
+        let is_first = before == cell;
+        cages[count].first = Cell::of_9(cell);
+        diagram.cage_of[cell] = if is_first { count as u8 } else { diagram.cage_of[before] };
+        count += usize::from(is_first);
     }
+    cages.truncate(count);
 }
 
 /// Makes the regions of two cells one; the later root points to the earlier.
@@ -51,51 +60,79 @@ fn root(parent: &mut [u8; CELLS_9], mut cell: usize) -> usize {
     cell
 }
 
-/// Reads the lines under the drawing, each of which gives one cage its total.
-///
-/// `drawing_line` is the number of the drawing's first line.
-pub(super) fn read_totals<'a>(
-    lines: impl Iterator<Item = (&'a [u8], u64)>,
-    drawing_line: u64,
+/// Reads the lines under the drawing, each of which gives one cage its total, and of which the
+/// first is line `line` of the file.
+pub(super) fn read_totals(
+    mut text: &[u8],
+    mut line: u64,
     diagram: &mut Diagram,
 ) -> Result<(), Unreadable> {
-    for (content, line) in lines {
-        if is_blank(content) {
-            continue;
-        }
-        let (named, total) = match read_plain(content) {
-            Some(numbers) => numbers,
-            None => read_total(content, line)?,
-        };
-        let cage = &mut diagram.cages[usize::from(diagram.cage_of[named.index_9()])];
-        if cage.named != NOWHERE {
-            let message = format!(
-                "expected one total a cage, found a second one for the cage of {named}, which {} \
-                 has named already",
-                cage.named
-            );
-            let column = content.len() - trim_start(content).len();
-            return Err(bad(UnreadableCode::SecondCageTotal, line, column, message));
-        }
-        (cage.named, cage.total) = (named, total);
+    while let Some((named, total, rest)) = plain_total(text) {
+        give_total(diagram, named, total).map_err(|why| why.at(line, 0))?;
+        text = rest;
+        line += 1;
     }
+    for (content, line) in split(text).zip(line..) {
+        if !is_blank(content) {
+            let (named, total) = read_total(content, line)?;
+            let column = content.len() - trim_start(content).len();
+            give_total(diagram, named, total).map_err(|why| why.at(line, column))?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that each cage has a total.
+///
+/// `line` is the number of the drawing's first line.
+pub(super) fn check_totals(line: u64, diagram: &Diagram) -> Result<(), Unreadable> {
     let Some(cage) = diagram.cages.iter().find(|cage| cage.named == NOWHERE) else {
         return Ok(());
     };
     let Cell { row, column } = cage.first;
-    let line = drawing_line + 2 * u64::from(row) + 1;
+    let line = line + 2 * u64::from(row) + 1;
     let message = format!("expected a total for the cage at {}, found none", cage.first);
     Err(bad(UnreadableCode::MissingCageTotal, line, usize::from(column) * 4 + 2, message))
 }
 
-/// A cage line as nearly all are: one digit, one digit and a number, with one blank between.
-fn read_plain(content: &[u8]) -> Option<(Cell, u32)> {
-    match content {
-        [row @ b'1'..=b'9', b' ', column @ b'1'..=b'9', b' ', total @ ..] => {
-            Some((Cell { row: row - b'1', column: column - b'1' }, integer(total)?))
-        }
-        _ => None,
+/// A second total for a cage.
+struct SecondTotal {
+    named: Cell,
+    before: Cell,
+}
+
+impl SecondTotal {
+    fn at(self, line: u64, column: usize) -> Unreadable {
+        let message = format!(
+            "expected one total a cage, found a second one for the cage of {}, which {} has named \
+             already",
+            self.named, self.before
+        );
+        bad(UnreadableCode::SecondCageTotal, line, column, message)
     }
+}
+
+/// Gives the cage of the cell `named` its total.
+fn give_total(diagram: &mut Diagram, named: Cell, total: u32) -> Result<(), SecondTotal> {
+    let cage = &mut diagram.cages[usize::from(diagram.cage_of[named.index_9()])];
+    if cage.named != NOWHERE {
+        return Err(SecondTotal { named, before: cage.named });
+    }
+    (cage.named, cage.total) = (named, total);
+    Ok(())
+}
+
+/// The first line of `text` if it is as nearly all are, a digit, a digit and a number of one to four
+/// digits, with one blank between and LF at the end; and what follows it.
+fn plain_total(text: &[u8]) -> Option<(Cell, u32, &[u8])> {
+    let [row @ b'1'..=b'9', b' ', column @ b'1'..=b'9', b' ', rest @ ..] = text else {
+        return None;
+    };
+    let named = Cell { row: row - b'1', column: column - b'1' };
+    let digits = rest.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = rest.split_at(digits);
+    let rest = rest.strip_prefix(b"\n")?;
+    Some((named, integer(number)?, rest))
 }
 
 /// A cage line: row and column of a cell, and the total of its cage.

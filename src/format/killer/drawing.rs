@@ -6,12 +6,15 @@
 //! +   +---+         sides of what stands in the cell
 //! ```
 
-use super::{BORDER, Diagram, LINE_BYTES, bad, bad_line};
+use super::{BORDER, DRAWING_LINES, Diagram, LINE_BYTES, bad, bad_line};
 use crate::board::{Cell, Unreadable, UnreadableCode};
 use crate::format::quote::Quoted;
 
 /// Columns from one cell to the next.
 const PITCH: usize = 4;
+
+/// Bytes of a line and its end.
+const LINE_WITH_END: usize = LINE_BYTES + 1;
 
 /// Reads the line that is `index` lines below the top border into `diagram`.
 pub(super) fn read_line(
@@ -27,7 +30,7 @@ pub(super) fn read_line(
             Some(walls) => diagram.walls.right[row] = walls,
             None => return Err(row_problem(content, row, line)),
         }
-    } else if index == 0 || index == super::DRAWING_LINES - 1 {
+    } else if index == 0 || index == DRAWING_LINES - 1 {
         if whole != Some(BORDER) {
             return Err(outer_border_problem(content, index, line));
         }
@@ -41,6 +44,36 @@ pub(super) fn read_line(
         }
     }
     Ok(())
+}
+
+/// Reads a drawing as nearly all are, of which all lines end in LF, and returns what follows it;
+/// `None` if it is not so, or if something is wrong.
+pub(super) fn read_plain<'a>(text: &'a [u8], diagram: &mut Diagram) -> Option<&'a [u8]> {
+    let (drawing, rest) = text.split_first_chunk::<{ DRAWING_LINES * LINE_WITH_END }>()?;
+    let (top, pairs) = drawing.split_first_chunk::<LINE_WITH_END>()?;
+    let (pairs, _) = pairs.as_chunks::<{ 2 * LINE_WITH_END }>();
+    if without_end(top)? != BORDER {
+        return None;
+    }
+    for (row, pair) in pairs.iter().enumerate() {
+        let (line, border) = pair.split_first_chunk::<LINE_WITH_END>()?;
+        let cells = &mut diagram.cells[row * 9..][..9];
+        diagram.walls.right[row] = read_row(without_end(line)?, cells)?;
+        if cells.iter().any(|cell| matches!(cell, b'\n' | b'\r')) {
+            return None;
+        }
+        diagram.walls.below[row] = read_border(without_end(border.try_into().ok()?)?)?;
+    }
+    // The walls at the bottom are those around the grid.
+    (std::mem::take(&mut diagram.walls.below[8]) == 0x1FF).then_some(rest)
+}
+
+/// A line without its end, if that is LF.
+fn without_end(line: &[u8; LINE_WITH_END]) -> Option<&[u8; LINE_BYTES]> {
+    match line.split_last_chunk::<1>()? {
+        (line, b"\n") => line.try_into().ok(),
+        _ => None,
+    }
 }
 
 /// The walls to the right of the nine cells of a row, of which the cells are read as well; `None`

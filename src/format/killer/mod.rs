@@ -6,7 +6,7 @@ mod drawing;
 
 pub(super) use boundaries::Boundaries;
 
-use super::lines::split;
+use super::lines::next_line;
 use super::quote::LineFound;
 use crate::board::{CELLS_9, Cell, Grid, Unreadable, UnreadableCode};
 
@@ -99,15 +99,29 @@ pub fn diagram(text: &[u8], line: u64) -> Result<Diagram, Unreadable> {
 ///
 /// As [`diagram`].
 pub fn read(text: &[u8], line: u64, diagram: &mut Diagram) -> Result<(), Unreadable> {
-    let mut lines = split(text).zip(line..);
-    for index in 0..DRAWING_LINES {
-        match lines.next() {
-            Some((content, line)) => drawing::read_line(content, index, line, diagram)?,
-            None => return Err(truncated(line + index as u64, index)),
+    let totals = match drawing::read_plain(text, diagram) {
+        Some(totals) => totals,
+        None => read_lines(text, line, diagram)?,
+    };
+    cages::find(diagram);
+    cages::read_totals(totals, line + DRAWING_LINES as u64, diagram)?;
+    cages::check_totals(line, diagram)
+}
+
+/// Reads a drawing line by line, and returns what follows it.
+fn read_lines<'a>(
+    text: &'a [u8],
+    line: u64,
+    diagram: &mut Diagram,
+) -> Result<&'a [u8], Unreadable> {
+    let mut rest = text;
+    for (index, line) in (0..DRAWING_LINES).zip(line..) {
+        match next_line(&mut rest) {
+            Some(content) => drawing::read_line(content, index, line, diagram)?,
+            None => return Err(truncated(line, index)),
         }
     }
-    cages::find(diagram);
-    cages::read_totals(lines, line, diagram)
+    Ok(rest)
 }
 
 fn truncated(line: u64, index: usize) -> Unreadable {

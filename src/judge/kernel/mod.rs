@@ -120,8 +120,11 @@ pub fn killer(tier: Tier, diagram: &Diagram) -> bool {
     }
 }
 
-/// Fills `boards` as Lazy Larry does and appends to `counts` what became of each.
-pub fn hexudoku(tier: Tier, boards: &mut [Board], counts: &mut Vec<Counted>) {
+/// Appends to `counts` what becomes of each board when Lazy Larry fills it.
+///
+/// The boards themselves are left alone; [`fill`](super::hexudoku::fill) is for those who want to
+/// see them.
+pub fn hexudoku(tier: Tier, boards: &[Board], counts: &mut Vec<Counted>) {
     match tier {
         Tier::Portable => portable::hexudoku(boards, counts),
     }

@@ -2,7 +2,7 @@
 
 use super::LANES;
 use crate::board::{CELLS_9, CELLS_16, Counted, Grid};
-use crate::format::hexudoku::{BLANK, Board};
+use crate::format::hexudoku::Board;
 use crate::format::killer::Diagram;
 
 /// All nine digits as a set: bit 0 is for 1.
@@ -93,6 +93,17 @@ pub(super) fn killer(diagram: &Diagram) -> bool {
 /// Cells of a row of a hexudoku board.
 const SIDE: usize = 16;
 
+/// The set that holds each digit of a hexudoku board, bit 0 for 0, and no digit for a blank.
+const SET_OF_16: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut digit = 0;
+    while digit < SIDE {
+        table[digit] = 1 << digit;
+        digit += 1;
+    }
+    table
+};
+
 /// One number for each board of a batch, which are filled side by side.
 type Lanes = [u16; LANES];
 
@@ -124,22 +135,23 @@ fn box_of(cell: usize) -> usize {
     cell / SIDE / 4 * 4 + cell % SIDE / 4
 }
 
-/// Fills the boards and appends what became of each.
-pub(super) fn hexudoku(boards: &mut [Board], counts: &mut Vec<Counted>) {
-    for boards in boards.chunks_mut(LANES) {
-        fill(boards, counts);
+/// Appends what becomes of each board.
+pub(super) fn hexudoku(boards: &[Board], counts: &mut Vec<Counted>) {
+    let mut cells = [[0; LANES]; CELLS_16];
+    for boards in boards.chunks(LANES) {
+        for (lane, board) in boards.iter().enumerate() {
+            for (sets, digit) in cells.iter_mut().zip(board) {
+                sets[lane] = SET_OF_16[usize::from(*digit)];
+            }
+        }
+        // Lanes without a board hold one of the batch before; nobody asks for its counts.
+        let counted = fill(&cells);
+        counts.extend_from_slice(&counted[..boards.len()]);
     }
 }
 
-/// Fills at most [`LANES`] boards side by side, one a lane.
-fn fill(boards: &mut [Board], counts: &mut Vec<Counted>) {
-    // The sets of the cells, by cell and lane; empty for a blank, and full where there is no board.
-    let mut cells = [[u16::MAX; LANES]; CELLS_16];
-    for (lane, board) in boards.iter().enumerate() {
-        for (sets, digit) in cells.iter_mut().zip(board) {
-            sets[lane] = (1u32 << digit.min(&BLANK)) as u16;
-        }
-    }
+/// Fills boards side by side, one a lane; `cells` are the sets of their cells, empty for a blank.
+fn fill(cells: &[Lanes; CELLS_16]) -> [Counted; LANES] {
     let (mut rows, mut columns, mut boxes) = (Houses::EMPTY, Houses::EMPTY, Houses::EMPTY);
     for (cell, sets) in cells.iter().enumerate() {
         rows.add(cell / SIDE, sets);
@@ -147,8 +159,8 @@ fn fill(boards: &mut [Board], counts: &mut Vec<Counted>) {
         boxes.add(box_of(cell), sets);
     }
     let mut filled = [0u16; LANES];
-    let mut blank = [0u16; LANES];
-    for (cell, sets) in cells.iter_mut().enumerate() {
+    let mut blanks = [0u16; LANES];
+    for (cell, sets) in cells.iter().enumerate() {
         let row = &mut rows.once[cell / SIDE];
         let column = &mut columns.once[cell % SIDE];
         let in_box = &mut boxes.once[box_of(cell)];
@@ -159,21 +171,13 @@ fn fill(boards: &mut [Board], counts: &mut Vec<Counted>) {
             row[lane] |= placed;
             column[lane] |= placed;
             in_box[lane] |= placed;
-            sets[lane] |= placed;
-            let fills = u16::from(placed != 0);
-            filled[lane] += fills;
-            blank[lane] += (is_blank & 1) - fills;
+            filled[lane] += u16::from(placed != 0);
+            blanks[lane] += is_blank & 1;
         }
     }
-    for (lane, board) in boards.iter_mut().enumerate() {
-        for (digit, sets) in board.iter_mut().zip(&cells) {
-            // A blank has no bit at all: 16.
-            *digit = sets[lane].trailing_zeros() as u8;
-        }
-        counts.push(Counted {
-            filled: filled[lane],
-            blank: blank[lane],
-            conflicts: rows.conflicts(lane) + columns.conflicts(lane) + boxes.conflicts(lane),
-        });
-    }
+    std::array::from_fn(|lane| Counted {
+        filled: filled[lane],
+        blank: blanks[lane] - filled[lane],
+        conflicts: rows.conflicts(lane) + columns.conflicts(lane) + boxes.conflicts(lane),
+    })
 }

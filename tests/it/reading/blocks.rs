@@ -52,8 +52,9 @@ fn counts_may_have_blanks_around_and_zeros_in_front() {
 
 #[test]
 fn a_first_line_that_is_no_count_is_one_case_and_reading_goes_on_at_the_next_count() {
-    let text =
-        |first: &str| [first.as_bytes(), b"\n123456789\n*********\n\nx\n", &good_block(2)].concat();
+    let text = |first: &str| {
+        [first.as_bytes(), b"\n123456789\n*********\n\n0\nx\n", &good_block(2)].concat()
+    };
     for first in ["x", "-1", "1 2", "1234567890", "0", "000", "+1", "1.", "*********"] {
         check_as(Kind::Classic, text(first), "bad-count 1:1, correct, correct");
     }
@@ -74,6 +75,8 @@ fn what_follows_a_block_and_is_no_count_is_trailing_data() {
     assert_eq!(answers(Kind::Classic, &text), "Y\nN\nY\n");
     check([good_block(1), b"\nend of file\n".to_vec()].concat(), "correct, trailing-data 21:1");
     check([good_block(1), b"0\n".to_vec()].concat(), "correct, bad-count 20:1");
+    check([good_block(1), b"000000000\n".to_vec()].concat(), "correct, trailing-data 20:1");
+    check([good_block(1), b"1234567890\n".to_vec()].concat(), "correct, trailing-data 20:1");
     let found = message([good_block(1), b"thanks\n".to_vec()].concat());
     assert_eq!(
         found,

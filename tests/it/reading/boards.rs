@@ -62,6 +62,7 @@ fn a_blank_line_ends_a_board_and_so_does_the_end_of_the_file() {
     let rows = "----------------\n".repeat(5);
     check(format!("{rows}\n{}", blank()), "truncated 6:1, counted");
     check(format!("{rows} \n\n{}", blank()), "truncated 6:1, counted");
+    check(board(5, "                ") + "\n" + &blank(), "truncated 6:1, truncated 17:1, counted");
     check(&rows, "truncated 6:1");
     check(rows.trim_end(), "truncated 6:1");
     check(format!("-\n{rows}\n"), "unknown-format 1:1");

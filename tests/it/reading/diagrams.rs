@@ -6,6 +6,12 @@ fn good() -> String {
     right_diagram(&mut Chance(1))
 }
 
+/// A good diagram of 81 cages: all its borders are like the top one.
+fn singles() -> String {
+    let chance = &mut Chance(2);
+    with_totals(drawing(&right_grid(chance), &[true; 81], &[true; 81]), chance)
+}
+
 /// The good diagram with its lines changed.
 fn changed(change: impl FnOnce(&mut Vec<String>)) -> String {
     let mut lines = good().lines().map(String::from).collect();
@@ -32,6 +38,9 @@ fn diagrams_follow_one_another_with_or_without_blank_lines() {
         let text = good() + between + &good();
         check(&text, "correct, correct");
         assert_eq!(answers(Kind::Killer, text.as_bytes()), "OK\nOK\n");
+        let graded = grade(None, Limits::default(), text.as_bytes());
+        let lengths = graded.iter().map(|case| (case.end - case.start) as usize);
+        assert_eq!(lengths.collect::<Vec<_>>(), [good().len(); 2], "blank lines are in no case");
     }
     check(good().trim_end(), "correct");
     check(good() + "\n\n", "correct");
@@ -150,6 +159,24 @@ fn a_drawing_that_is_short_of_lines_or_has_too_many_costs_itself_alone() {
 }
 
 #[test]
+fn a_drawing_with_borders_everywhere_is_no_two_diagrams() {
+    for line in 1..18 {
+        let mut lines = singles().lines().map(String::from).collect::<Vec<_>>();
+        lines.insert(line, lines[line].clone());
+        let text = lines.join("\n") + "\n" + &good();
+        check(text, &format!("bad-diagram {}:1, correct", line + 2));
+    }
+}
+
+#[test]
+fn a_carriage_return_in_a_cell_ends_the_line_there() {
+    let text = with_byte(3, 6, b'\r');
+    let graded = grade(None, Limits::default(), &text);
+    check(&text, "bad-diagram 4:7, correct");
+    assert_eq!(graded[1].line, good().lines().count() as u64 + 2);
+}
+
+#[test]
 fn a_broken_drawing_without_cage_lines_costs_itself_alone() {
     let broken = changed(|lines| {
         lines.truncate(19);
@@ -255,12 +282,37 @@ fn a_diagram_that_is_too_large_costs_itself_alone() {
     assert_eq!(told(long.clone() + "\n" + &good()), "too-large 1:2001, correct");
     let many = good() + &"1 1 5\n".repeat(2000) + &good();
     assert!(told(many).ends_with(":1, correct"));
+    let borders = good().lines().next().unwrap().to_owned() + "\n";
+    assert_eq!(told(borders.repeat(90) + &good()), "too-large 53:1, correct");
     // Blank lines behind a diagram do not make it too large.
     assert_eq!(told(good() + &"\n".repeat(5000) + &good()), "correct, correct");
     assert_eq!(
         told(good() + &" \r\n".repeat(5000) + "x\n" + &good()),
         format!("correct, bad-diagram {}:1, correct", last + 5001)
     );
+}
+
+#[test]
+fn the_limit_is_met_to_the_byte() {
+    // The line end is not part of the content.
+    let length = singles().len() - 1;
+    for limit in length - 3..length + 9 {
+        let limits = Limits { case_bytes_max: limit, ..Limits::default() };
+        for (between, content) in [("", 0), ("\n", 0), ("x\n", 2), ("  \n  x\n", 7)] {
+            let text = singles() + between + &good();
+            let graded = grade(None, limits, text.as_bytes());
+            let codes = graded.iter().map(|case| case.told().0).collect::<Vec<_>>();
+            let expected: &[&str] = match limit {
+                _ if limit < length => &["too-large", "correct"],
+                _ if content == 0 => &["correct", "correct"],
+                _ if limit >= length + content => &["bad-cage-line", "correct"],
+                // The limit lies in the blanks: what follows them is no longer part of the case.
+                _ if content == 7 && limit < length + 6 => &["correct", "bad-diagram", "correct"],
+                _ => &["too-large", "correct"],
+            };
+            assert_eq!(codes, expected, "{limit} of {length}, {between:?}");
+        }
+    }
 }
 
 #[test]
