@@ -98,6 +98,17 @@ impl Guide for Watching {
             || self.settings.is_temporary(part)
     }
 
+    fn out_of_bounds(&self, name: &Name, is_folder: bool) -> Option<&'static str> {
+        let depth = name.as_bytes().iter().filter(|&&byte| byte == b'/').count();
+        if is_folder && depth >= self.settings.depth_max {
+            Some("the folder lies deeper than the setting intake.depth_max allows")
+        } else if name.as_bytes().len() > self.settings.name_bytes_max {
+            Some("its path is longer than the setting intake.name_bytes_max allows")
+        } else {
+            None
+        }
+    }
+
     fn entering(&mut self, folder: &Path, metadata: &Metadata) {
         let Some(watches) = &mut self.watches else {
             return;
@@ -267,7 +278,12 @@ impl Intake {
             return;
         }
         let name = Name::from_bytes(bytes);
-        match path.symlink_metadata() {
+        let found = path.symlink_metadata();
+        let is_folder = found.as_ref().is_ok_and(Metadata::is_dir);
+        if let Some(why) = self.watching.out_of_bounds(&name, is_folder) {
+            return self.ignore(name, why);
+        }
+        match found {
             Ok(found) if found.is_dir() => {
                 if let Some(watches) = &mut self.watching.watches
                     && hint == Hint::Moved
@@ -315,7 +331,7 @@ impl Intake {
                 return;
             }
             let inbox = self.parts.archive.inbox().to_owned();
-            let entry = self.walk.next(&inbox, self.parts.settings.depth_max, &mut self.watching);
+            let entry = self.walk.next(&inbox, &mut self.watching);
             match entry {
                 Some(Entry::File(name, metadata)) => self.see(name, &metadata, Via::Scan, None),
                 Some(Entry::Ignored(name, why)) => {
