@@ -3,6 +3,8 @@
 mod command;
 mod config;
 mod http;
+mod kit;
 mod log;
 mod samples;
+mod serve;
 mod structure;

@@ -1,0 +1,6 @@
+//! The service as a process. The name of each test is a promise.
+
+mod archive;
+mod finding;
+mod marks;
+mod names;
