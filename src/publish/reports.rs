@@ -56,8 +56,10 @@ impl Reports {
         };
         if !stays {
             let report = match self.open.remove(name) {
-                Some(report) => self.restore(name, &path, report).map_err(failed)?,
-                None => self.open(ledger, name, &path)?,
+                Some(report) if report.is_whole() => {
+                    self.restore(name, &path, report).map_err(failed)?
+                }
+                _ => self.open(ledger, name, &path)?,
             };
             self.open.insert(name.clone(), report);
         }
@@ -87,6 +89,9 @@ impl Reports {
                 0
             }
         };
+        if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+            set_aside(name, path, "it is no file").map_err(failed)?;
+        }
         let opened = File::options().read(true).write(true).open(path);
         let file = match opened {
             Ok(file) if file.metadata().map_err(failed)?.len() >= committed => file,
@@ -204,6 +209,11 @@ impl Report {
             }
             _ => false,
         }
+    }
+
+    /// Whether what we have open still has every byte that was committed.
+    fn is_whole(&self) -> bool {
+        self.file.metadata().is_ok_and(|found| found.len() >= self.committed)
     }
 
     fn append(&mut self, rows: &[u8]) -> io::Result<()> {
