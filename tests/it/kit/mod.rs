@@ -285,6 +285,11 @@ impl Sandbox {
         self.rows("submissions.csv")
     }
 
+    /// The ledger, for a look at it or, while nothing runs, for making it what a crash leaves.
+    pub fn ledger(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.path("state/ledger.db")).unwrap()
+    }
+
     /// The metrics as they are now.
     pub fn metrics(&self) -> Metrics {
         let answer = self.get("/metrics");
