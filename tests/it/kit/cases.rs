@@ -64,7 +64,7 @@ pub fn hexudoku(filled: usize) -> String {
 pub fn some(number: usize) -> String {
     match number % 5 {
         0 => classic(number, &"YNYYN"[..1 + number / 5 % 5]),
-        1 => killer(number, number % 2 == 0),
+        1 => killer(number, number.is_multiple_of(2)),
         2 => hexudoku(number / 5 % 17),
         3 => classic(number, "Y").repeat(1 + number / 5 % 3),
         _ => format!("no puzzle at all: {number}\n"),

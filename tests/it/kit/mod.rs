@@ -130,14 +130,19 @@ impl Sandbox {
 
     /// Starts the service and waits until it serves HTTP.
     pub fn start_unready(&mut self) {
+        self.spawn();
+        self.wait_until("it serves HTTP", |sandbox| address_in(&sandbox.log()).is_some());
+        let address = address_in(&self.log());
+        self.daemon.as_mut().unwrap().address = address;
+    }
+
+    /// Starts the service and waits for nothing.
+    pub fn spawn(&mut self) {
         assert!(self.daemon.is_none(), "it runs already");
         let mut child = self.command(&[]).spawn().unwrap();
         let stdout = Stream::of(child.stdout.take().unwrap());
         let stderr = Stream::of(child.stderr.take().unwrap());
         self.daemon = Some(Daemon { child, address: None, stdout, stderr });
-        self.wait_until("it serves HTTP", |sandbox| address_in(&sandbox.log()).is_some());
-        let address = address_in(&self.log());
-        self.daemon.as_mut().unwrap().address = address;
     }
 
     /// Runs `gridmark serve --once` to its end.
