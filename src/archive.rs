@@ -101,7 +101,8 @@ impl Archive {
                 Ok(Taken::Yes)
             }
             Err(Errno::XDEV) => self.take_across(claimed, &source, file),
-            Err(Errno::NOENT) => Ok(Taken::Gone),
+            // If it is there, the folder that it was to move to is what has gone.
+            Err(Errno::NOENT) if !source.has(file) => Ok(Taken::Gone),
             Err(Errno::EXIST) => Ok(Taken::Occupied),
             Err(error) => Err(error.into()),
         }
@@ -138,7 +139,11 @@ impl Archive {
         let hidden = hidden(id);
         match copy(&inbox, hidden.as_ref(), &target, archived, &part(id)) {
             Ok(()) => Ok(Taken::Yes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Taken::Gone),
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound && !inbox.has(hidden.as_ref()) =>
+            {
+                Ok(Taken::Gone)
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 // The copy was whole, and only the original was not removed any more?
                 let copied = Signature::of(&target.open_file(archived)?.metadata()?);

@@ -88,6 +88,11 @@ impl Queue {
         bytes > self.limits.chunk_bytes_max
     }
 
+    /// Whether this one is streamed: it is large, or its rows are committed in part already.
+    fn is_streamed(&self, claimed: &Claimed) -> bool {
+        self.is_large(claimed.bytes) || claimed.progress.is_some()
+    }
+
     fn weight(&self, bytes: u64) -> u64 {
         bytes.min(self.limits.chunk_bytes_max)
     }
@@ -119,7 +124,7 @@ impl Queue {
 
     /// Puts a file in, whether there is room or not: whoever takes files asks [`Queue::admit`].
     pub fn push(&self, claimed: Claimed) {
-        let large = self.is_large(claimed.bytes);
+        let large = self.is_streamed(&claimed);
         self.enqueue(&mut self.state(), claimed, large);
         self.changed.notify_all();
     }
@@ -211,7 +216,7 @@ impl Queue {
         if !due.is_empty() {
             for (_, claimed) in due {
                 state.bytes -= self.weight(claimed.bytes);
-                let large = self.is_large(claimed.bytes) || claimed.progress.is_some();
+                let large = self.is_streamed(&claimed);
                 self.enqueue(state, claimed, large);
             }
             self.changed.notify_all();

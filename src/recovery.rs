@@ -89,6 +89,10 @@ fn find(archive: &Archive, claim: &OpenClaim) -> io::Result<Found> {
             archive.drop_second_name(&claimed.name)?;
             Ok(Found::InArchive)
         }
+        // A file on another file system was copied, and a newer one may have its inode by now.
+        (Some(archived), Some(there)) if archived.identity.0 != there.identity.0 => {
+            Ok(Found::InArchive)
+        }
         (_, Some(there)) if there.identity.1 == *inode => Ok(Found::NotTaken),
         (Some(_), _) => Ok(Found::InArchive),
         (None, _) => Ok(Found::NotTaken),

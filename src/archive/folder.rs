@@ -60,6 +60,11 @@ impl Folder {
         Ok(File::from(rustix::fs::openat(&self.fd, file, flags, Mode::empty())?))
     }
 
+    /// Whether something of this name is in this folder.
+    pub(super) fn has(&self, file: &OsStr) -> bool {
+        rustix::fs::statat(&self.fd, file, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
     fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.fd)?)
     }

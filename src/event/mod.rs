@@ -106,9 +106,13 @@ pub fn stopping(signal: &str) {
     info!(signal, "stopping: what was taken is finished first; a second signal ends it now");
 }
 
-/// The service has ended in order.
-pub fn stopped() {
-    info!("stopped: all that was taken is graded and committed");
+/// The service has ended in order; whether all that was taken is `committed`.
+pub fn stopped(committed: bool) {
+    if committed {
+        info!("stopped: all that was taken is graded and committed");
+    } else {
+        error!("stopped: some marks could not be made durable; the next start grades them again");
+    }
 }
 
 /// An earlier run left this behind, and it is put right.

@@ -126,8 +126,8 @@ impl Grading {
             Some(seen) if !found.is_what_was_seen(seen) => {
                 Err(Trouble::Changed("it changed while it was taken".into()))
             }
-            None if found.bytes != claimed.bytes => Err(Trouble::Failed(format!(
-                "its file in the archive has {} bytes, and had {} when it was taken",
+            None if found.bytes != claimed.bytes => Err(Trouble::Changed(format!(
+                "it has {} bytes, and had {} when an earlier run took it",
                 found.bytes, claimed.bytes
             ))),
             _ => Ok((file, found)),

@@ -1,6 +1,6 @@
 //! Claiming: one ledger transaction for the files that are about to be taken, then a rename each.
 
-use super::{Intake, Ready, event};
+use super::{Intake, Look, Ready, event};
 use crate::archive::Taken;
 use crate::event::Via;
 use crate::ledger::Candidate;
@@ -13,7 +13,13 @@ const RETRY_AFTER: Duration = Duration::from_millis(500);
 impl Intake {
     /// Takes as many of the ready files as the queue has room for; whether that was any.
     pub(super) fn claim(&mut self) -> bool {
-        if self.ready.is_empty() || self.parts.health.is_unwell("disk") {
+        if self.ready.is_empty() {
+            return false;
+        }
+        if self.parts.health.is_unwell("disk") {
+            if self.parts.once {
+                self.leave_ready();
+            }
             return false;
         }
         let most = self.parts.settings.claim_files_max;
@@ -30,6 +36,15 @@ impl Intake {
             self.claim_batch(batch);
         }
         any
+    }
+
+    /// A run that is to end does not wait for room on the disk for ever.
+    fn leave_ready(&mut self) {
+        let not_before = Instant::now() + RETRY_AFTER;
+        for ready in std::mem::take(&mut self.ready) {
+            event::claim_failed(&ready.name, &"the disk cannot be written or is nearly full");
+            self.waiting.settle_again(&ready.name, not_before);
+        }
     }
 
     fn claim_batch(&mut self, batch: Vec<Ready>) {
@@ -110,7 +125,7 @@ impl Intake {
             Ok(true) => {
                 event::put_back(&claimed.name, &why);
                 self.forget_claim(&claimed);
-                self.look_again_at(&claimed.name);
+                self.wait_for_closing(&claimed.name);
                 self.parts.queue.done([claimed.id]);
             }
             // Something newer lies there by now. What we have is what was handed in before it, so
@@ -135,10 +150,14 @@ impl Intake {
         }
     }
 
-    fn look_again_at(&mut self, name: &Name) {
+    fn wait_for_closing(&mut self, name: &Name) {
         let path = self.parts.archive.inbox().join(name.as_path());
-        if let Ok(found) = path.symlink_metadata() {
-            self.see(name.clone(), &found, Via::Scan, None);
+        match path.symlink_metadata() {
+            Ok(found) if found.is_file() => {
+                self.waiting.put_back(name.clone(), Look::of(&found), Instant::now());
+            }
+            // The next scan says what it is.
+            _ => {}
         }
     }
 

@@ -5,6 +5,7 @@
 //! what is ready as far as the queue has room. Everything else stays where it lies.
 
 mod claim;
+mod scan;
 mod waiting;
 mod walk;
 mod watch;
@@ -18,29 +19,26 @@ use crate::health::Health;
 use crate::ledger::Ledger;
 use crate::queue::Queue;
 use crate::submission::{Claimed, Name};
+use scan::Scan;
 use std::collections::{HashSet, VecDeque};
 use std::fs::Metadata;
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use waiting::{Look, Quiet, Ready, WaitingRoom};
-use walk::{Entry, Guide, Walk};
+use walk::{Guide, Walk};
 use watch::{Armed, Hint, Watches};
-
-/// Entries that a walk may yield before hints are looked at again.
-const ENTRIES_A_STEP: usize = 1_024;
-
-/// Things left alone that are remembered as told; what is beyond is counted but not logged.
-const TOLD_MAX: usize = 4_096;
 
 /// How often a run that is to end tries to take a file before it leaves it where it is.
 const TRIES_FOR_ONCE: u32 = 3;
 
 /// The longest time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether all is done, when the service ends.
+const LAST_BEAT: Duration = Duration::from_millis(10);
 
 /// What intake works with.
 pub struct Parts {
@@ -58,14 +56,6 @@ pub struct Parts {
     pub once: bool,
 }
 
-/// A whole scan under way.
-struct Scan {
-    started: Instant,
-    ignored: u64,
-    /// Why another one is to follow it.
-    again: Option<ScanReason>,
-}
-
 /// The intake stage.
 pub struct Intake {
     parts: Parts,
@@ -77,8 +67,11 @@ pub struct Intake {
     walk: Walk,
     scan: Option<Scan>,
     next_scan: Instant,
-    /// Whole scans that have come to their end.
-    scans_finished: u64,
+    /// Whole scans that have come to their end, and scans that could not even begin.
+    scans_finished: u32,
+    scans_failed: u32,
+    /// Folders that the last scan could not read.
+    unreadable_folders: usize,
     /// Files that could not be put back yet, and when to try again.
     returned: Vec<(Instant, Claimed, String)>,
     told: HashSet<Name>,
@@ -96,6 +89,17 @@ impl Guide for Watching {
     fn is_temporary(&self, part: &[u8]) -> bool {
         part.starts_with(crate::archive::HIDDEN_PREFIX.as_bytes())
             || self.settings.is_temporary(part)
+    }
+
+    fn out_of_bounds(&self, name: &Name, is_folder: bool) -> Option<&'static str> {
+        let depth = name.as_bytes().iter().filter(|&&byte| byte == b'/').count();
+        if is_folder && depth >= self.settings.depth_max {
+            Some("the folder lies deeper than the setting intake.depth_max allows")
+        } else if name.as_bytes().len() > self.settings.name_bytes_max {
+            Some("its path is longer than the setting intake.name_bytes_max allows")
+        } else {
+            None
+        }
     }
 
     fn entering(&mut self, folder: &Path, metadata: &Metadata) {
@@ -163,6 +167,8 @@ impl Intake {
             scan: None,
             next_scan: Instant::now(),
             scans_finished: 0,
+            scans_failed: 0,
+            unreadable_folders: 0,
             returned: Vec::new(),
             told: HashSet::new(),
         };
@@ -170,8 +176,8 @@ impl Intake {
     }
 
     /// Runs until it is stopped; or, if it is to run once, until there is nothing more to take and
-    /// everything that was taken is done. Returns how many files it had to leave in the inbox
-    /// though they were ready.
+    /// everything that was taken is done. Returns how many files and folders it had to leave in the
+    /// inbox then, because they could not be taken or read.
     pub fn run(mut self) -> usize {
         self.watching.start(&self.mailbox, self.parts.once);
         self.start_scan(ScanReason::Start);
@@ -188,14 +194,29 @@ impl Intake {
                 self.wait();
             }
         }
+        self.put_back_the_last();
         self.parts.health.rest("intake");
-        if self.parts.once { self.waiting.len() } else { 0 }
+        if self.parts.once { self.waiting.len() + self.unreadable_folders } else { 0 }
+    }
+
+    /// Stays until what was taken is done, since some of it may have to be put back.
+    fn put_back_the_last(&mut self) {
+        while !self.parts.queue.is_idle()
+            || self.parts.queue.flow().in_flight_files > self.returned.len()
+        {
+            self.parts.health.beat("intake");
+            for (claimed, why) in self.mailbox.take_returned() {
+                self.put_back(claimed, why);
+            }
+            self.retry_returned();
+            let _ = self.hints.recv_timeout(LAST_BEAT);
+        }
     }
 
     fn is_done_for_once(&self) -> bool {
         self.parts.once
             && self.scan.is_none()
-            && self.scans_finished > 0
+            && (self.scans_finished > 0 || self.scans_failed >= TRIES_FOR_ONCE)
             && self.waiting.holds_only_failed(TRIES_FOR_ONCE)
             && self.returned.is_empty()
             && self.parts.queue.flow().in_flight_files == 0
@@ -269,7 +290,12 @@ impl Intake {
             return;
         }
         let name = Name::from_bytes(bytes);
-        match path.symlink_metadata() {
+        let found = path.symlink_metadata();
+        let is_folder = found.as_ref().is_ok_and(Metadata::is_dir);
+        if let Some(why) = self.watching.out_of_bounds(&name, is_folder) {
+            return self.ignore(name, why);
+        }
+        match found {
             Ok(found) if found.is_dir() => {
                 if let Some(watches) = &mut self.watching.watches
                     && hint == Hint::Moved
@@ -285,107 +311,9 @@ impl Intake {
         }
     }
 
-    fn is_too_long(&self, name: &Name) -> bool {
-        name.as_bytes().len() > self.parts.settings.name_bytes_max
-    }
-
     fn see(&mut self, name: Name, metadata: &Metadata, via: Via, hint: Option<Hint>) {
-        if self.is_too_long(&name) {
-            return self
-                .ignore(name, "its name is longer than the setting intake.name_bytes_max allows");
-        }
         let ready = self.waiting.see(name, Look::of(metadata), via, hint, Instant::now());
         self.ready.extend(ready);
-    }
-
-    fn count_ignored(&mut self) {
-        if let Some(scan) = &mut self.scan {
-            scan.ignored += 1;
-        }
-    }
-
-    fn ignore(&mut self, name: Name, why: &'static str) {
-        if self.told.len() < TOLD_MAX && !self.told.contains(&name) {
-            event::ignored(&name, why);
-            self.told.insert(name);
-        }
-    }
-
-    /// Begins a whole scan; one that is under way comes to its end first.
-    fn start_scan(&mut self, reason: ScanReason) {
-        if let Some(scan) = &mut self.scan {
-            if reason != ScanReason::Timer {
-                scan.again = Some(reason);
-            }
-            return;
-        }
-        event::scan_started(reason);
-        self.walk = Walk::default();
-        self.walk.add_inbox();
-        self.scan = Some(Scan { started: Instant::now(), ignored: 0, again: None });
-        self.next_scan = Instant::now() + Duration::from_millis(self.parts.settings.scan_every_ms);
-    }
-
-    fn go_on_walking(&mut self) {
-        for _ in 0..ENTRIES_A_STEP {
-            if self.ready.len() >= self.parts.settings.claim_files_max {
-                return;
-            }
-            let inbox = self.parts.archive.inbox().to_owned();
-            let entry = self.walk.next(&inbox, self.parts.settings.depth_max, &mut self.watching);
-            match entry {
-                Some(Entry::File(name, metadata)) => {
-                    if self.is_too_long(&name) {
-                        self.count_ignored();
-                    }
-                    self.see(name, &metadata, Via::Scan, None);
-                }
-                Some(Entry::Ignored(name, why)) => {
-                    self.count_ignored();
-                    self.ignore(name, why);
-                }
-                Some(Entry::Failed(folder, error)) => self.walk_failed(&folder, &error),
-                None => return self.end_scan(),
-            }
-        }
-    }
-
-    fn walk_failed(&mut self, folder: &Name, error: &io::Error) {
-        let inbox = self.parts.archive.inbox();
-        let path = inbox.join(folder.as_path());
-        event::scan_failed(&path, error);
-        if folder.as_bytes().is_empty() {
-            let reason = format!("cannot read the inbox {}: {error}", path.display());
-            self.parts.health.unwell("inbox", reason);
-            if error.kind() == io::ErrorKind::NotFound {
-                // Whoever removed it can drop files again as soon as it is back.
-                let _ = std::fs::create_dir_all(inbox);
-            }
-            // The rest of the walk is of no use; the next scan begins anew.
-            self.walk = Walk::default();
-            self.scan = None;
-        }
-    }
-
-    fn end_scan(&mut self) {
-        let Some(scan) = self.scan.take() else {
-            return;
-        };
-        event::scan_finished(scan.started.elapsed(), scan.ignored);
-        self.scans_finished += 1;
-        if let Some(watches) = &mut self.watching.watches {
-            watches.retain(Path::is_dir);
-        }
-        self.parts.health.well("inbox");
-        self.parts.health.well("first scan");
-        if self.waiting.take_missed() {
-            self.next_scan = Instant::now();
-        }
-        let period = Duration::from_millis(self.parts.settings.scan_every_ms);
-        self.next_scan = self.next_scan.max(Instant::now() + period / 4);
-        if let Some(reason) = scan.again {
-            self.start_scan(reason);
-        }
     }
 
     /// Looks once more at files that may have settled.

@@ -64,6 +64,8 @@ struct Waiting {
     moved: bool,
     /// It was seen being written, and not closed since.
     written: bool,
+    /// It was put back, and the hint that it was renamed to here, by ourselves, is still to come.
+    put_back: bool,
     /// It was handed out as ready.
     handed_out: bool,
     /// How often it could not be taken.
@@ -128,6 +130,7 @@ impl WaitingRoom {
             not_before: None,
             moved,
             written,
+            put_back: false,
             handed_out: false,
             failures: 0,
         };
@@ -143,6 +146,8 @@ impl WaitingRoom {
             *known = Waiting {
                 handed_out: known.handed_out,
                 written: known.written,
+                put_back: known.put_back
+                    && known.look.signature.identity == look.signature.identity,
                 via: known.via,
                 not_before: known.not_before,
                 failures: known.failures,
@@ -152,10 +157,28 @@ impl WaitingRoom {
         match hint {
             Some(Hint::Written) => (known.written, known.moved) = (!look.linked, false),
             Some(Hint::Closed) => known.written = false,
+            Some(Hint::Moved) if known.put_back => known.put_back = false,
             Some(Hint::Moved) => (known.written, known.moved) = (false, true),
             Some(Hint::Folder | Hint::FolderGone) | None => {}
         }
         self.hand_out_if_due(&name, now)
+    }
+
+    /// Takes note of a file that was put back because it changed after it was taken: somebody
+    /// writes to it, and we do not know that they have closed it.
+    pub fn put_back(&mut self, name: Name, look: Look, now: Instant) {
+        let file = Waiting {
+            look,
+            via: Via::Scan,
+            since: now,
+            not_before: None,
+            moved: false,
+            written: true,
+            put_back: true,
+            handed_out: false,
+            failures: 0,
+        };
+        self.files.insert(name, file);
     }
 
     fn hand_out_if_due(&mut self, name: &Name, now: Instant) -> Option<Ready> {
@@ -295,6 +318,25 @@ mod tests {
         let never_closed = look(5, -1);
         assert!(!room.see(0, never_closed, Some(Hint::Written)));
         assert!(room.see(101, never_closed, None));
+    }
+
+    #[test]
+    fn a_file_that_was_put_back_waits_for_its_closing_though_it_was_renamed() {
+        let mut room = Room::new();
+        let slow = look(5, -1);
+        room.0.put_back(name(), slow, room.1);
+        assert!(!room.see(0, slow, Some(Hint::Moved)));
+        assert!(!room.see(50, slow, None));
+        assert!(room.see(51, slow, Some(Hint::Closed)));
+    }
+
+    #[test]
+    fn what_is_moved_over_a_file_that_was_put_back_is_ready_at_once() {
+        let mut room = Room::new();
+        room.0.put_back(name(), look(5, -1), room.1);
+        let mut other = look(5, -1);
+        other.signature.identity.1 += 1;
+        assert!(room.see(0, other, Some(Hint::Moved)));
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub enum Entry {
 pub trait Guide {
     /// Whether a file or folder of this name, one part of a path, is left alone.
     fn is_temporary(&self, part: &[u8]) -> bool;
+    /// Why a file or folder is left alone that lies too deep, or has too long a path, if it does.
+    fn out_of_bounds(&self, name: &Name, is_folder: bool) -> Option<&'static str>;
     /// Told before a folder is read.
     fn entering(&mut self, folder: &Path, metadata: &Metadata);
 }
@@ -72,15 +74,10 @@ impl Walk {
     }
 
     /// The next thing the walk comes by; `None` at its end.
-    pub fn next(
-        &mut self,
-        inbox: &Path,
-        depth_max: usize,
-        guide: &mut impl Guide,
-    ) -> Option<Entry> {
+    pub fn next(&mut self, inbox: &Path, guide: &mut impl Guide) -> Option<Entry> {
         loop {
             let turn = self.turns.front_mut()?;
-            match turn.step(inbox, depth_max, guide) {
+            match turn.step(inbox, guide) {
                 Step::Found(entry) => {
                     turn.found += 1;
                     if turn.found % ENTRIES_A_TURN == 0 {
@@ -111,7 +108,7 @@ enum Step {
 }
 
 impl Turn {
-    fn step(&mut self, inbox: &Path, depth_max: usize, guide: &mut impl Guide) -> Step {
+    fn step(&mut self, inbox: &Path, guide: &mut impl Guide) -> Step {
         if let Some(folder) = self.start.take() {
             return self.enter(folder, inbox, guide);
         }
@@ -121,7 +118,7 @@ impl Turn {
         match entries.next() {
             Some(Ok(entry)) => {
                 let name = folder.join(&entry.file_name());
-                match look(name, &entry, depth_max, guide) {
+                match look(name, &entry, guide) {
                     Step::Folder(folder) if !self.spreads => self.enter(folder, inbox, guide),
                     step => step,
                 }
@@ -157,7 +154,7 @@ impl Turn {
 }
 
 /// What one entry of a folder is.
-fn look(name: Name, entry: &DirEntry, depth_max: usize, guide: &impl Guide) -> Step {
+fn look(name: Name, entry: &DirEntry, guide: &impl Guide) -> Step {
     let ignored = |name, why| Step::Found(Entry::Ignored(name, why));
     if guide.is_temporary(name.split().1.as_encoded_bytes()) {
         return ignored(name, "its name is that of a temporary file");
@@ -165,16 +162,14 @@ fn look(name: Name, entry: &DirEntry, depth_max: usize, guide: &impl Guide) -> S
     let Ok(kind) = entry.file_type() else {
         return Step::Nothing;
     };
-    if kind.is_dir() {
-        let depth = 1 + name.as_bytes().iter().filter(|&&byte| byte == b'/').count();
-        return if depth > depth_max {
-            ignored(name, "the folder lies deeper than the setting intake.depth_max allows")
-        } else {
-            Step::Folder(name)
-        };
-    }
-    if !kind.is_file() {
+    if !kind.is_file() && !kind.is_dir() {
         return ignored(name, what_it_is(kind));
+    }
+    if let Some(why) = guide.out_of_bounds(&name, kind.is_dir()) {
+        return ignored(name, why);
+    }
+    if kind.is_dir() {
+        return Step::Folder(name);
     }
     match entry.metadata() {
         Ok(metadata) => Step::Found(Entry::File(name, metadata)),
@@ -202,14 +197,25 @@ mod tests {
     use std::collections::BTreeSet;
     use std::fs;
 
-    #[derive(Default)]
     struct Plain {
         entered: usize,
+        depth_max: usize,
+    }
+
+    impl Default for Plain {
+        fn default() -> Plain {
+            Plain { entered: 0, depth_max: 64 }
+        }
     }
 
     impl Guide for Plain {
         fn is_temporary(&self, part: &[u8]) -> bool {
             part.starts_with(b".")
+        }
+
+        fn out_of_bounds(&self, name: &Name, is_folder: bool) -> Option<&'static str> {
+            let slashes = name.as_bytes().iter().filter(|&&byte| byte == b'/').count();
+            (is_folder && slashes >= self.depth_max).then_some("too deep")
         }
 
         fn entering(&mut self, _folder: &Path, _metadata: &Metadata) {
@@ -224,9 +230,9 @@ mod tests {
     }
 
     fn files(walk: &mut Walk, inbox: &Path, depth_max: usize) -> Vec<String> {
-        let mut guide = Plain::default();
+        let mut guide = Plain { depth_max, ..Plain::default() };
         let mut files = Vec::new();
-        while let Some(entry) = walk.next(inbox, depth_max, &mut guide) {
+        while let Some(entry) = walk.next(inbox, &mut guide) {
             if let Entry::File(name, _) = entry {
                 files.push(name.to_string());
             }
@@ -278,10 +284,10 @@ mod tests {
         let inbox = tempfile::tempdir().expect("a temporary folder");
         let mut walk = Walk::default();
         walk.add_folder(Name::from_bytes(*b"gone"));
-        assert!(walk.next(inbox.path(), 64, &mut Plain::default()).is_none());
+        assert!(walk.next(inbox.path(), &mut Plain::default()).is_none());
         walk.add_inbox();
         let missing = inbox.path().join("missing");
-        let entry = walk.next(&missing, 64, &mut Plain::default());
+        let entry = walk.next(&missing, &mut Plain::default());
         assert!(matches!(entry, Some(Entry::Failed(..))));
     }
 }

@@ -321,7 +321,8 @@ impl Ledger {
         .map_err(|error| self.sqlite(error))
     }
 
-    /// The failed submissions, and where they lie under archive or quarantine, oldest first.
+    /// The failed submissions, and where they lie under archive or quarantine, oldest first;
+    /// without those whose place in the archive is a later submission's by now.
     ///
     /// # Errors
     ///
@@ -331,7 +332,10 @@ impl Ledger {
         (|| {
             connection
                 .prepare(
-                    "SELECT id, archived_as FROM submissions WHERE state = 'failed' ORDER BY id",
+                    "SELECT id, archived_as FROM submissions AS failed WHERE state = 'failed'
+                     AND NOT EXISTS (SELECT 1 FROM submissions AS later
+                         WHERE later.archived_as = failed.archived_as AND later.id > failed.id)
+                     ORDER BY id",
                 )?
                 .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect::<rusqlite::Result<_>>()

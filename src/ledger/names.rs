@@ -2,28 +2,44 @@
 
 use crate::submission::{Name, Place};
 
+/// The longest name of a file or folder, in bytes.
+const NAME_BYTES_MAX: usize = 255;
+
 /// The first name for a submission in the archive that is free.
 pub(super) fn free_archive_name(name: &Name, attempt: u32, place: impl Fn(&Name) -> Place) -> Name {
     let mut name = name.clone();
     let mut k = 0;
     loop {
         let wanted = archive_name(&name, attempt, k);
-        k += 1;
         match place(&wanted) {
             Place::Free => return wanted,
-            Place::Taken => {}
-            Place::Blocked(bytes) => {
-                let (folder, rest) = name.as_bytes().split_at(bytes.min(name.as_bytes().len()));
-                name = Name::from_bytes([folder, b"~", rest].concat());
-            }
+            Place::Taken => k += 1,
+            Place::Blocked(bytes) => name = beside(&name, bytes),
         }
     }
+}
+
+/// The name with one more `~` behind the folder that its first `bytes` bytes name.
+fn beside(name: &Name, bytes: usize) -> Name {
+    let (path, rest) = name.as_bytes().split_at(bytes.min(name.as_bytes().len()));
+    let start = path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    let (parents, folder) = path.split_at(start);
+    let end = folder.iter().rposition(|&byte| byte != b'~').map_or(0, |last| last + 1);
+    let marks = b"~".repeat(folder.len() - end + 1);
+    let stem = cut(&folder[..end], NAME_BYTES_MAX.saturating_sub(marks.len()));
+    Name::from_bytes([parents, stem, &marks, rest].concat())
+}
+
+/// At most so many bytes of `text`, and no character of it in part.
+fn cut(text: &[u8], bytes_max: usize) -> &[u8] {
+    let is_inside = |&at: &usize| text.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    let end = (0..=bytes_max.min(text.len())).rev().find(|at| !is_inside(at)).unwrap_or(0);
+    &text[..end]
 }
 
 /// Where a submission is to lie in the archive: under its own name; `p3~2.txt` for the second
 /// attempt; with a further number `k` where that is taken.
 pub(super) fn archive_name(name: &Name, attempt: u32, k: u32) -> Name {
-    const FILE_NAME_BYTES_MAX: usize = 255;
     let suffix = match (attempt, k) {
         (1, 0) => return name.clone(),
         (_, 0) => format!("~{attempt}"),
@@ -33,11 +49,11 @@ pub(super) fn archive_name(name: &Name, attempt: u32, k: u32) -> Name {
     let file = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
     let dot = bytes.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > file);
     let (stem, extension) = bytes.split_at(dot.unwrap_or(bytes.len()));
-    let over = (bytes.len() - file + suffix.len()).saturating_sub(FILE_NAME_BYTES_MAX);
+    let over = (bytes.len() - file + suffix.len()).saturating_sub(NAME_BYTES_MAX);
     // Where the file's name leaves no room for the number, the number wins over the name's end.
     let (stem, extension) = match stem.len().checked_sub(over).filter(|&kept| kept > file) {
-        Some(kept) => (&stem[..kept], extension),
-        None => (&bytes[..bytes.len() - over], &b""[..]),
+        Some(kept) => (cut(stem, kept), extension),
+        None => (cut(bytes, bytes.len() - over), &b""[..]),
     };
     Name::from_bytes([stem, suffix.as_bytes(), extension].concat())
 }

@@ -39,7 +39,7 @@ fn a_name_that_is_taken_in_the_archive_is_never_promised() {
             _ => Place::Free,
         })
         .expect("claims");
-    assert_eq!(archive_names(&claims), ["p3~2.txt", "p3~1~1.txt", "p3~2~1.txt", "a/b~/p~1~1.txt"]);
+    assert_eq!(archive_names(&claims), ["p3~2.txt", "p3~1~1.txt", "p3~2~1.txt", "a/b~/p.txt"]);
 }
 
 #[test]
@@ -52,6 +52,21 @@ fn archive_names_stay_within_what_a_file_system_takes() {
     let name = archive_name(&Name::from_bytes(long), 2, 0);
     assert_eq!(name.as_bytes().len(), 255);
     assert!(name.as_bytes().ends_with(b"x~2"));
+}
+
+#[test]
+fn a_long_folder_is_gone_round_and_no_character_is_cut_apart() {
+    let long = "ä".repeat(127) + "a";
+    let first = free_archive_name(&Name::from_bytes(long.clone() + "/p"), 1, |name| {
+        match name.as_bytes() {
+            bytes if bytes.starts_with(long.as_bytes()) => Place::Blocked(long.len()),
+            bytes if bytes.ends_with("ä~/p".as_bytes()) => Place::Blocked(bytes.len() - 2),
+            _ => Place::Free,
+        }
+    });
+    assert_eq!(first.to_string(), "ä".repeat(126) + "~~/p");
+    let second = archive_name(&Name::from_bytes("ä".repeat(127)), 2, 0);
+    assert_eq!(second.to_string(), "ä".repeat(126) + "~2");
 }
 
 #[test]

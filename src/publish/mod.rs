@@ -233,12 +233,14 @@ impl Publisher {
             }
         }
         let mut bytes = 0;
+        let submissions = Name::from_bytes(SUBMISSIONS);
+        let summaries = (!summary.is_empty()).then_some(&submissions);
+        reports.introduce(&parts.ledger, pending.rows.keys().chain(summaries))?;
         for (report, rows) in &pending.rows {
             bytes += reports.append(&parts.ledger, report, CASE_HEADER, rows)?;
         }
-        if !summary.is_empty() {
-            let report = Name::from_bytes(SUBMISSIONS);
-            bytes += reports.append(&parts.ledger, &report, SUBMISSION_HEADER, &summary)?;
+        if let Some(report) = summaries {
+            bytes += reports.append(&parts.ledger, report, SUBMISSION_HEADER, &summary)?;
         }
         reports.sync()?;
         parts.archive.sync().map_err(Error::Archive)?;

@@ -40,7 +40,33 @@ impl Reports {
         Reports { folder, open: HashMap::new(), new_entries_in: BTreeSet::new() }
     }
 
-    /// Appends rows to a report, with the header first if it is new. Returns how many bytes.
+    /// Makes reports known to the ledger, all that are new in one transaction, before anything is
+    /// appended to them: from then on whatever stands in one beyond what is committed is known to
+    /// be uncommitted.
+    pub(super) fn introduce<'a>(
+        &self,
+        ledger: &Ledger,
+        names: impl Iterator<Item = &'a Name>,
+    ) -> Result<(), Error> {
+        let mut report_lengths = Vec::new();
+        for name in names.filter(|name| !self.open.contains_key(*name)) {
+            if ledger.report_length(name)?.is_some() {
+                continue;
+            }
+            let path = self.folder.join(name.as_path());
+            if path.symlink_metadata().is_ok() {
+                set_aside(name, &path, "it is none of gridmark's")
+                    .map_err(|source| Error::Report { report: name.to_string(), source })?;
+            }
+            report_lengths.push((name.clone(), 0));
+        }
+        if !report_lengths.is_empty() {
+            ledger.commit(&Commit { report_lengths, ..Commit::default() })?;
+        }
+        Ok(())
+    }
+
+    /// Appends rows to a report that was introduced, with the header first if it is new. Returns how many bytes.
     pub(super) fn append(
         &mut self,
         ledger: &Ledger,
@@ -56,8 +82,10 @@ impl Reports {
         };
         if !stays {
             let report = match self.open.remove(name) {
-                Some(report) => self.restore(name, &path, report).map_err(failed)?,
-                None => self.open(ledger, name, &path)?,
+                Some(report) if report.is_whole() => {
+                    self.restore(name, &path, report).map_err(failed)?
+                }
+                _ => self.open(ledger, name, &path)?,
             };
             self.open.insert(name.clone(), report);
         }
@@ -75,18 +103,10 @@ impl Reports {
     /// Opens a report at the length that the ledger says.
     fn open(&mut self, ledger: &Ledger, name: &Name, path: &Path) -> Result<Report, Error> {
         let failed = |source| Error::Report { report: name.to_string(), source };
-        let committed = match ledger.report_length(name)? {
-            Some(committed) => committed,
-            None => {
-                // From here on whatever stands there beyond nothing is known to be uncommitted.
-                if path.symlink_metadata().is_ok() {
-                    set_aside(name, path, "it is none of gridmark's").map_err(failed)?;
-                }
-                let report_lengths = vec![(name.clone(), 0)];
-                ledger.commit(&Commit { report_lengths, ..Commit::default() })?;
-                0
-            }
-        };
+        let committed = ledger.report_length(name)?.unwrap_or(0);
+        if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+            set_aside(name, path, "it is no file").map_err(failed)?;
+        }
         let opened = File::options().read(true).write(true).open(path);
         let file = match opened {
             Ok(file) if file.metadata().map_err(failed)?.len() >= committed => file,
@@ -204,6 +224,11 @@ impl Report {
             }
             _ => false,
         }
+    }
+
+    /// Whether what we have open still has every byte that was committed.
+    fn is_whole(&self) -> bool {
+        self.file.metadata().is_ok_and(|found| found.len() >= self.committed)
     }
 
     fn append(&mut self, rows: &[u8]) -> io::Result<()> {

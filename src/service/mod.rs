@@ -203,6 +203,8 @@ async fn supervise(
     let system = |what| move |source| Error::System { what, source };
     let mut signals = Signals::new().map_err(system("signals"))?;
     let mut upkeep = Upkeep::new(Arc::clone(&shared), recorder.clone());
+    // Before anything is taken it must be known whether there is room for it.
+    upkeep.tick();
     let (stages, mut ended) =
         Stages::start(&shared, claims, mode.once).map_err(system("threads"))?;
     let (stop_http, http) = serve_http(&shared, recorder, listener).map_err(system("HTTP"))?;
@@ -235,7 +237,7 @@ async fn supervise(
     if let Some(http) = http {
         let _ = http.await;
     }
-    event::stopped();
+    event::stopped(ended.committed);
     let Progress { submissions, cases, .. } = shared.progress();
     let failed = shared.published.failed.load(Ordering::Relaxed);
     Ok(Outcome { submissions, failed, cases, left: ended.left, committed: ended.committed })

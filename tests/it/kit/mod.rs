@@ -1,0 +1,351 @@
+//! A sandbox for the program as a process: a root of its own, settings of its own, and nothing left
+//! behind. Tests wait for conditions, never for time.
+
+pub mod cases;
+pub mod reports;
+
+use reports::{Metrics, Row, rows};
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// What does not come true in this time never does.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The pause between two looks at a condition.
+const PAUSE: Duration = Duration::from_millis(3);
+
+/// A root folder, the settings, and the process that works on it, if one runs.
+pub struct Sandbox {
+    root: TempDir,
+    settings: BTreeMap<String, String>,
+    daemon: Option<Daemon>,
+}
+
+/// A running `gridmark serve`.
+struct Daemon {
+    child: Child,
+    address: Option<SocketAddr>,
+    stdout: Stream,
+    stderr: Stream,
+}
+
+/// What a process has written so far.
+struct Stream {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Stream {
+    fn of(mut source: impl Read + Send + 'static) -> Stream {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&bytes);
+        let reader = std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(read @ 1..) = source.read(&mut buffer) {
+                kept.lock().unwrap().extend_from_slice(&buffer[..read]);
+            }
+        });
+        Stream { bytes, reader: Some(reader) }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().unwrap()).into_owned()
+    }
+
+    fn all(mut self) -> String {
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+        self.text()
+    }
+}
+
+/// How a process ended, and what it had written.
+pub struct Ended {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub log: String,
+}
+
+impl Sandbox {
+    /// A sandbox with settings that make tests quick. Nothing runs yet.
+    pub fn new() -> Sandbox {
+        let settings = [
+            ("intake.settle_ms", "50"),
+            ("intake.scan_every_ms", "100"),
+            ("publish.disk_free_bytes_min", "0"),
+        ];
+        let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let root = tempfile::Builder::new().prefix("gridmark-test-").tempdir().unwrap();
+        Sandbox { root, settings: settings.into(), daemon: None }
+    }
+
+    /// A sandbox in which the service is ready.
+    pub fn started() -> Sandbox {
+        let mut sandbox = Sandbox::new();
+        sandbox.start();
+        sandbox
+    }
+
+    /// Sets a setting, by its name in the settings file, for processes that are started later.
+    pub fn set(&mut self, key: &str, value: impl ToString) -> &mut Sandbox {
+        self.settings.insert(key.to_owned(), value.to_string());
+        self
+    }
+
+    /// A path under the root.
+    pub fn path(&self, below: impl AsRef<Path>) -> PathBuf {
+        self.root.path().join(below)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+        command.env_clear().stdin(Stdio::null()).arg("serve").arg("--root").arg(self.root.path());
+        for (key, value) in &self.settings {
+            let name = format!("GRIDMARK_{}", key.replace('.', "_").to_uppercase());
+            command.env(name, value);
+        }
+        command.args(["--listen", "127.0.0.1:0"]).args(args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts the service and waits until it is ready.
+    pub fn start(&mut self) {
+        self.start_unready();
+        self.wait_until("it is ready", |sandbox| {
+            sandbox.get("/readyz").starts_with("HTTP/1.1 200 OK\r\n")
+        });
+    }
+
+    /// Starts the service and waits until it serves HTTP.
+    pub fn start_unready(&mut self) {
+        self.spawn();
+        self.wait_until("it serves HTTP", |sandbox| address_in(&sandbox.log()).is_some());
+        let address = address_in(&self.log());
+        self.daemon.as_mut().unwrap().address = address;
+    }
+
+    /// Starts the service and waits for nothing.
+    pub fn spawn(&mut self) {
+        assert!(self.daemon.is_none(), "it runs already");
+        let mut child = self.command(&[]).spawn().unwrap();
+        let stdout = Stream::of(child.stdout.take().unwrap());
+        let stderr = Stream::of(child.stderr.take().unwrap());
+        self.daemon = Some(Daemon { child, address: None, stdout, stderr });
+    }
+
+    /// Runs `gridmark serve --once` to its end.
+    pub fn once(&mut self) -> Output {
+        assert!(self.daemon.is_none(), "it runs already");
+        let mut child = self.command(&["--once"]).spawn().unwrap();
+        let stdout = Stream::of(child.stdout.take().unwrap());
+        let stderr = Stream::of(child.stderr.take().unwrap());
+        let status = wait_for_end(&mut child, &stderr);
+        Output { status, stdout: stdout.all().into(), stderr: stderr.all().into() }
+    }
+
+    /// Tries to start a second service on the same root, which is to fail.
+    pub fn start_second(&self) -> Output {
+        self.command(&[]).output().unwrap()
+    }
+
+    /// What the service has logged so far.
+    pub fn log(&self) -> String {
+        self.daemon.as_ref().map_or(String::new(), |daemon| daemon.stderr.text())
+    }
+
+    /// The number of the process that runs.
+    pub fn process(&self) -> u32 {
+        self.daemon.as_ref().unwrap().child.id()
+    }
+
+    /// Sends SIGTERM.
+    pub fn send_terminate(&self) {
+        let pid = Pid::from_child(&self.daemon.as_ref().unwrap().child);
+        kill_process(pid, Signal::TERM).unwrap();
+    }
+
+    /// Sends SIGTERM and waits for the end.
+    pub fn terminate(&mut self) -> Ended {
+        self.send_terminate();
+        self.wait_for_end()
+    }
+
+    /// Waits for the end of the process.
+    pub fn wait_for_end(&mut self) -> Ended {
+        let Daemon { mut child, stdout, stderr, .. } = self.daemon.take().unwrap();
+        let status = wait_for_end(&mut child, &stderr);
+        Ended { status, stdout: stdout.all(), log: stderr.all() }
+    }
+
+    /// SIGTERM, after which all must have gone well.
+    pub fn stop(&mut self) {
+        let ended = self.terminate();
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
+    }
+
+    /// SIGKILL, as if the plug was pulled.
+    pub fn kill(&mut self) {
+        let mut daemon = self.daemon.take().unwrap();
+        daemon.child.kill().unwrap();
+        let status = daemon.child.wait().unwrap();
+        assert_eq!(status.signal(), Some(9), "{}", daemon.stderr.text());
+    }
+
+    /// Waits for a condition.
+    #[track_caller]
+    pub fn wait_until(&mut self, what: &str, mut holds: impl FnMut(&Sandbox) -> bool) {
+        let start = Instant::now();
+        while !holds(self) {
+            let ended = self.daemon.as_mut().and_then(|daemon| daemon.child.try_wait().unwrap());
+            let in_time = start.elapsed() < DEADLINE;
+            assert!(ended.is_none(), "ended with {ended:?} before {what}\n{}", self.log());
+            assert!(in_time, "in vain: {what}\n{}\n{}", self.log(), self.listing());
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Waits until so many submissions are in the reports, and no more.
+    #[track_caller]
+    pub fn wait_for(&mut self, submissions: usize) -> Vec<Row> {
+        let what = format!("{submissions} submissions are graded");
+        self.wait_until(&what, |sandbox| sandbox.submissions().len() >= submissions);
+        let rows = self.submissions();
+        assert_eq!(rows.len(), submissions, "{rows:#?}");
+        rows
+    }
+
+    /// Waits until the inbox has been looked through from end to end, `times` times from now.
+    #[track_caller]
+    pub fn wait_for_scans(&mut self, times: usize) {
+        // A scan that is under way now does not count.
+        let wanted = self.metrics().of("gridmark_scan_seconds_count") + times as f64 + 1.0;
+        self.wait_until("the inbox is scanned", |sandbox| {
+            sandbox.metrics().of("gridmark_scan_seconds_count") >= wanted
+        });
+    }
+
+    /// Everything under the root, for the message of a test that fails.
+    fn listing(&self) -> String {
+        fn list(folder: &Path, text: &mut String) {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                text.push_str(&format!("{}\n", entry.path().display()));
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    list(&entry.path(), text);
+                }
+            }
+        }
+        let mut text = String::new();
+        list(self.root.path(), &mut text);
+        text
+    }
+
+    /// Writes a file under the root, and the folders that it needs.
+    pub fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Drops a file into the inbox as programs do that finish it elsewhere and rename it.
+    pub fn rename_in(&self, name: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let outside = Path::new("outside").join(number.to_string());
+        self.write(&outside, text);
+        let path = self.path("inbox").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::rename(self.path(outside), path).unwrap();
+    }
+
+    /// Whether there is something at this path under the root.
+    pub fn has(&self, path: impl AsRef<Path>) -> bool {
+        self.path(path).symlink_metadata().is_ok()
+    }
+
+    /// The text of a file under the root.
+    #[track_caller]
+    pub fn text(&self, path: impl AsRef<Path>) -> String {
+        String::from_utf8(fs::read(self.path(path)).unwrap()).unwrap()
+    }
+
+    /// The rows of a report, by its path under `reports/`; none if it is not there.
+    pub fn rows(&self, report: impl AsRef<Path>) -> Vec<Row> {
+        rows(&self.path("reports").join(report))
+    }
+
+    /// The rows of `submissions.csv`.
+    pub fn submissions(&self) -> Vec<Row> {
+        self.rows("submissions.csv")
+    }
+
+    /// The ledger, for a look at it or, while nothing runs, for making it what a crash leaves.
+    pub fn ledger(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.path("state/ledger.db")).unwrap()
+    }
+
+    /// The metrics as they are now.
+    pub fn metrics(&self) -> Metrics {
+        let answer = self.get("/metrics");
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}\n{}", self.log());
+        Metrics::parse(body)
+    }
+
+    /// The answer to a request, head and body; empty if there is none.
+    pub fn get(&self, path: &str) -> String {
+        let address = self.daemon.as_ref().and_then(|daemon| daemon.address);
+        let ask = |address: SocketAddr| {
+            let mut stream = TcpStream::connect(address)?;
+            stream.set_read_timeout(Some(DEADLINE))?;
+            write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer)?;
+            std::io::Result::Ok(answer)
+        };
+        address.and_then(|address| ask(address).ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if let Some(daemon) = &mut self.daemon {
+            let _ = daemon.child.kill();
+            let _ = daemon.child.wait();
+        }
+    }
+}
+
+fn wait_for_end(child: &mut Child, stderr: &Stream) -> ExitStatus {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if start.elapsed() > DEADLINE {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("it does not end\n{}", stderr.text());
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// The address in the log line that tells it.
+fn address_in(log: &str) -> Option<SocketAddr> {
+    let line = log.lines().find(|line| line.contains("metrics and health are served"))?;
+    let start = line.find("127.0.0.1:")?;
+    let length = line[start..].find(['"', ' ', ',']).unwrap_or(line.len() - start);
+    line[start..][..length].parse().ok()
+}

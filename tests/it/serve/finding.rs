@@ -1,0 +1,208 @@
+//! How files come into the inbox, and that each is found.
+
+use crate::kit::Sandbox;
+use crate::kit::cases::{hexudoku, some};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+/// The names in `submissions.csv`.
+fn names(sandbox: &Sandbox) -> BTreeSet<String> {
+    sandbox.submissions().iter().map(|row| row.get("submission").to_owned()).collect()
+}
+
+#[test]
+fn files_that_were_there_before_the_start_are_graded() {
+    let mut sandbox = Sandbox::new();
+    for name in ["loose", "a/p", "a/deep/er/p", "b/p"] {
+        sandbox.write(Path::new("inbox").join(name), hexudoku(1));
+    }
+    sandbox.start();
+    sandbox.wait_for(4);
+    assert_eq!(names(&sandbox), ["a/deep/er/p", "a/p", "b/p", "loose"].map(String::from).into());
+    let metrics = sandbox.metrics();
+    assert_eq!(metrics.of(r#"gridmark_found_total{via="scan"}"#), 4.0);
+}
+
+#[test]
+fn a_folder_that_is_moved_in_is_graded_whole_without_a_scan() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.scan_every_ms", 86_400_000).start();
+    for i in 0..40 {
+        sandbox.write(format!("outside/team/{}/p{i}", i % 4), some(i));
+    }
+    fs::rename(sandbox.path("outside/team"), sandbox.path("inbox/team")).unwrap();
+    sandbox.wait_for(40);
+    // The folder is watched now, though it was made elsewhere.
+    sandbox.write("inbox/team/3/late", hexudoku(1));
+    sandbox.wait_for(41);
+}
+
+#[test]
+fn a_tree_that_is_copied_in_is_graded_whole_without_a_scan() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.scan_every_ms", 86_400_000).start();
+    for i in 0..100 {
+        sandbox.write(format!("outside/{}/{}/{i}.txt", i % 5, i % 3), some(i));
+    }
+    copy(&sandbox.path("outside"), &sandbox.path("inbox/copied"));
+    sandbox.wait_for(100);
+    assert_eq!(names(&sandbox).len(), 100);
+    for row in sandbox.submissions() {
+        let name = row.get("submission").trim_start_matches("copied/");
+        let original = fs::read(sandbox.path("outside").join(name)).unwrap();
+        assert_eq!(row.get("blake3"), blake3::hash(&original).to_hex().as_str());
+    }
+}
+
+/// Copies as `cp -r` does: folder by folder, each file opened, written and closed.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            let mut source = fs::File::open(entry.path()).unwrap();
+            std::io::copy(&mut source, &mut fs::File::create(target).unwrap()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn files_in_folders_that_were_made_a_moment_ago_are_graded_without_a_scan() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.scan_every_ms", 86_400_000).start();
+    for i in 0..50 {
+        // As `mkdir -p` does, and the file follows at once.
+        sandbox.write(format!("inbox/{i}/a/b/c/d/p"), hexudoku(i % 17));
+    }
+    sandbox.wait_for(50);
+}
+
+#[test]
+fn many_folders_each_get_their_report() {
+    let mut sandbox = Sandbox::started();
+    for i in 0..300 {
+        sandbox.rename_in(format!("team {i}/p"), hexudoku(i % 17));
+    }
+    sandbox.wait_for(300);
+    for i in 0..300 {
+        let rows = sandbox.rows(format!("folders/team {i}.csv"));
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].number("filled"), i % 17);
+    }
+}
+
+#[test]
+fn folders_deeper_than_the_setting_and_names_longer_than_it_are_left_alone() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.depth_max", 2).set("intake.name_bytes_max", 20).start();
+    sandbox.write("inbox/a/b/p", hexudoku(1));
+    sandbox.write("inbox/a/b/c/p", hexudoku(1));
+    let long = "inbox/a/long".to_owned() + &"g".repeat(30);
+    sandbox.write(&long, hexudoku(1));
+    sandbox.wait_for(1);
+    sandbox.wait_for_scans(2);
+    assert_eq!(names(&sandbox), ["a/b/p".to_owned()].into());
+    assert!(sandbox.has("inbox/a/b/c/p") && sandbox.has(&long));
+    assert_eq!(sandbox.metrics().of("gridmark_ignored_files"), 2.0);
+    for setting in ["intake.depth_max", "intake.name_bytes_max"] {
+        let log = sandbox.log();
+        assert_eq!(log.matches(setting).count(), 1, "{setting} in {log}");
+    }
+}
+
+#[test]
+fn what_is_no_file_is_left_alone_counted_and_told_once() {
+    let mut sandbox = Sandbox::started();
+    sandbox.write("outside/p", hexudoku(1));
+    sandbox.write("outside/folder/p", hexudoku(1));
+    let inbox = sandbox.path("inbox");
+    let link = |to: &str, name: &str| {
+        std::os::unix::fs::symlink(sandbox.path(to), inbox.join(name)).unwrap();
+    };
+    link("outside/p", "to-file");
+    link("outside/folder", "to-folder");
+    link("nowhere", "dangling");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        inbox.join("fifo"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
+    let _socket = UnixListener::bind(inbox.join("socket")).unwrap();
+    sandbox.write("inbox/file", hexudoku(1));
+    sandbox.wait_for(1);
+    sandbox.wait_for_scans(3);
+    assert_eq!(names(&sandbox), ["file".to_owned()].into());
+    assert_eq!(sandbox.metrics().of("gridmark_ignored_files"), 5.0);
+    for name in ["to-file", "to-folder", "dangling", "fifo", "socket"] {
+        assert!(sandbox.has(Path::new("inbox").join(name)), "{name}");
+        let log = sandbox.log();
+        assert_eq!(log.matches(&format!("name={name} ")).count(), 1, "{name} in {log}");
+    }
+    assert!(sandbox.has("outside/p") && sandbox.has("outside/folder/p"));
+}
+
+#[test]
+fn temporary_names_are_left_alone_until_they_are_renamed() {
+    let mut sandbox = Sandbox::started();
+    let temporary = [".hidden", "a~", "b.part", "c.TMP", "d.crdownload", ".~lock.e#", "f.filepart"];
+    for name in temporary {
+        sandbox.write(Path::new("inbox/team").join(name), hexudoku(1));
+    }
+    sandbox.write("inbox/.git/config", "x");
+    sandbox.wait_for_scans(2);
+    assert_eq!(sandbox.submissions(), []);
+    assert_eq!(sandbox.metrics().of("gridmark_ignored_files"), 8.0);
+    for name in temporary {
+        let path = sandbox.path("inbox/team").join(name);
+        fs::rename(&path, path.with_file_name(format!("done{}", name.len()))).unwrap();
+        sandbox.wait_until("it is taken", |sandbox| {
+            !sandbox.has(format!("inbox/team/done{}", name.len()))
+        });
+    }
+    sandbox.wait_for(temporary.len());
+    sandbox.wait_for_scans(1);
+    assert_eq!(sandbox.metrics().of("gridmark_ignored_files"), 1.0);
+}
+
+#[test]
+fn without_watching_scans_find_everything() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.watch", "off").start();
+    assert_eq!(sandbox.metrics().of(r#"gridmark_watch_mode{mode="scan"}"#), 1.0);
+    sandbox.write("inbox/a/b/p", hexudoku(1));
+    sandbox.rename_in("q", hexudoku(1));
+    sandbox.wait_for(2);
+    let metrics = sandbox.metrics();
+    assert_eq!(metrics.of(r#"gridmark_found_total{via="event"}"#), 0.0);
+    assert_eq!(metrics.of(r#"gridmark_found_total{via="scan"}"#), 2.0);
+}
+
+#[test]
+fn an_inbox_that_is_removed_and_made_again_is_watched_again() {
+    let mut sandbox = Sandbox::started();
+    fs::remove_dir_all(sandbox.path("inbox")).unwrap();
+    // Whoever is first makes it: gridmark, or this.
+    sandbox.write("inbox/team/p", hexudoku(1));
+    sandbox.wait_for(1);
+    fs::rename(sandbox.path("inbox"), sandbox.path("old")).unwrap();
+    sandbox.wait_until("gridmark makes it again", |sandbox| sandbox.has("inbox"));
+    sandbox.wait_for_scans(1);
+    let events = |sandbox: &Sandbox| sandbox.metrics().of(r#"gridmark_found_total{via="event"}"#);
+    let before = events(&sandbox);
+    // Scans find files too, so a few are needed to see that events do.
+    let mut files = 1;
+    while events(&sandbox) == before {
+        files += 1;
+        sandbox.rename_in(format!("team/p{files}"), hexudoku(1));
+        sandbox.wait_for(files);
+    }
+    assert!(sandbox.get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
+}

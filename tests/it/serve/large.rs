@@ -1,0 +1,128 @@
+//! Large files are graded chunk by chunk, and make no difference to anything else.
+
+use crate::kit::Sandbox;
+use crate::kit::cases::{classic, hexudoku, killer};
+use crate::kit::reports::{Row, timeless};
+use std::fs::File;
+use std::io::Write;
+
+/// A sandbox that streams everything from 8 KiB up.
+fn streaming() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
+    sandbox
+}
+
+/// The same, and no chunk is graded before the one before is durable.
+fn slowly_streaming() -> Sandbox {
+    let mut sandbox = streaming();
+    sandbox.set("publish.commit_wait_ms_max", 0).set("publish.pending_bytes_max", 1);
+    sandbox
+}
+
+fn large_classic(blocks: usize) -> String {
+    (0..blocks).map(|i| classic(i, &"YNYYNNYNY"[..1 + i % 9])).collect()
+}
+
+fn cases_and_submissions(sandbox: &Sandbox) -> (Vec<Row>, Vec<Row>) {
+    (timeless(sandbox.rows("loose.csv")), timeless(sandbox.submissions()))
+}
+
+#[test]
+fn a_file_that_is_streamed_gets_the_same_marks_as_one_that_is_graded_whole() {
+    let long_block = classic(3, &"YN".repeat(1500));
+    let texts = [
+        large_classic(300),
+        long_block.clone() + &long_block[..long_block.len() / 2],
+        large_classic(100).replace('\n', "\r\n") + "12\nnonsense\n",
+        (0..150).map(|i| killer(i, i % 3 != 0)).collect(),
+        (0..200).map(|i| hexudoku(i % 17) + "\n").collect::<String>() + "----",
+        "no puzzle at all ".repeat(5_000),
+    ];
+    let graded = [Sandbox::new(), streaming()].map(|mut sandbox| {
+        sandbox.set("grade.case_bytes_max", 4096);
+        for (i, text) in texts.iter().enumerate() {
+            sandbox.write(format!("inbox/p{i}"), text);
+        }
+        sandbox.start();
+        let rows = sandbox.wait_for(texts.len());
+        for row in &rows {
+            let number: usize = row.get("submission")[1..].parse().unwrap();
+            assert_eq!(row.get("blake3"), blake3::hash(texts[number].as_bytes()).to_hex().as_str());
+            assert_eq!(row.number("bytes"), texts[number].len() as u64);
+        }
+        let chunks = sandbox.metrics().of("gridmark_batch_cases_count");
+        (cases_and_submissions(&sandbox), chunks)
+    });
+    assert!(graded[1].1 > graded[0].1 + 20.0, "it was not streamed");
+    assert!(graded[0].0.0.len() > 5_000);
+    assert_eq!(graded[0].0, graded[1].0);
+}
+
+#[test]
+fn a_large_file_goes_on_after_a_crash_where_it_was_and_no_case_is_there_twice() {
+    let text = large_classic(1_500);
+    let mut undisturbed = Sandbox::new();
+    undisturbed.write("inbox/p", &text);
+    undisturbed.start();
+    undisturbed.wait_for(1);
+
+    let mut sandbox = slowly_streaming();
+    sandbox.write("inbox/p", &text);
+    for rows in [400, 1_500, 3_000] {
+        sandbox.start_unready();
+        sandbox.wait_until("some rows are there", |sandbox| sandbox.rows("loose.csv").len() > rows);
+        sandbox.kill();
+        assert_eq!(sandbox.submissions(), [], "it was done before it was killed");
+        let has_come = "SELECT checkpoint IS NOT NULL FROM submissions";
+        assert!(sandbox.ledger().query_row(has_come, [], |row| row.get::<_, bool>(0)).unwrap());
+    }
+    // What was begun in chunks goes on in chunks, even if by now it would be graded whole.
+    sandbox.set("grade.chunk_bytes_max", 64 << 20).set("publish.pending_bytes_max", 1 << 20);
+    sandbox.start();
+    sandbox.wait_for(1);
+    assert_eq!(cases_and_submissions(&sandbox), cases_and_submissions(&undisturbed));
+    assert_eq!(sandbox.metrics().of("gridmark_recovered_claims_total"), 1.0);
+}
+
+#[test]
+fn a_large_file_that_changes_while_it_is_graded_is_failed_and_may_be_handed_in_again() {
+    let text = large_classic(1_500);
+    let mut sandbox = slowly_streaming();
+    sandbox.start();
+    sandbox.write("outside/p", &text);
+    let mut writer = File::options().append(true).open(sandbox.path("outside/p")).unwrap();
+    std::fs::rename(sandbox.path("outside/p"), sandbox.path("inbox/p")).unwrap();
+    sandbox.wait_until("it has begun", |sandbox| !sandbox.rows("loose.csv").is_empty());
+    writer.write_all(b"1\n").unwrap();
+    drop(writer);
+    let rows = sandbox.wait_for(1);
+    assert_eq!(rows[0].columns(&["status", "blake3"]), "failed|");
+    assert_eq!(rows[0].number("cases"), sandbox.rows("loose.csv").len() as u64);
+    sandbox.wait_until("it is kept", |sandbox| sandbox.has("quarantine/p"));
+    sandbox.rename_in("p", classic(1, "Y"));
+    let rows = sandbox.wait_for(2);
+    assert_eq!(rows[1].columns(&["attempt", "status", "archived_as"]), "2|graded|p~2");
+}
+
+#[test]
+fn huge_files_do_not_hold_up_small_ones() {
+    let mut sandbox = Sandbox::new();
+    // One thread, and chunks so small that the huge files take their time.
+    sandbox.set("grade.threads_max", 1).set("grade.case_bytes_max", 4096);
+    sandbox.set("grade.chunk_bytes_max", 32_768).set("publish.pending_bytes_max", 65_536);
+    sandbox.start();
+    let block = classic(1, &"YN".repeat(5_000));
+    let huge = block.repeat((24 << 20) / block.len());
+    for i in 0..3 {
+        sandbox.rename_in(format!("huge/{i}"), &huge);
+    }
+    sandbox.wait_until("all of them are taken", |sandbox| sandbox.has("archive/huge/2"));
+    for i in 0..50 {
+        sandbox.rename_in(format!("small/{i}"), hexudoku(i % 17));
+    }
+    let rows = sandbox.wait_for(50);
+    assert!(rows.iter().all(|row| row.get("submission").starts_with("small/")));
+    let metrics = sandbox.metrics();
+    assert!(metrics.of("gridmark_latency_seconds_sum") / 50.0 < 5.0);
+}

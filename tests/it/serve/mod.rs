@@ -1,0 +1,12 @@
+//! The service as a process. The name of each test is a promise.
+
+mod archive;
+mod crash;
+mod ends;
+mod finding;
+mod large;
+mod marks;
+mod names;
+mod reports;
+mod settling;
+mod surface;

@@ -1,0 +1,148 @@
+//! The report files: whatever others do to them, nothing of theirs is overwritten.
+
+use crate::kit::Sandbox;
+use crate::kit::cases::{classic, hexudoku};
+use std::fs::{self, File};
+use std::io::Write;
+
+const REPORT: &str = "reports/folders/team.csv";
+
+/// A sandbox with two graded files in `team`; a third is to follow.
+fn with_two() -> Sandbox {
+    let mut sandbox = Sandbox::started();
+    for i in 1..=2 {
+        sandbox.rename_in(format!("team/{i}"), classic(i, "YN"));
+        sandbox.wait_for(i);
+    }
+    sandbox
+}
+
+fn third(sandbox: &mut Sandbox) {
+    sandbox.rename_in("team/3", classic(3, "Y"));
+    sandbox.wait_for(3);
+}
+
+fn names(sandbox: &Sandbox) -> Vec<String> {
+    let rows = sandbox.rows("folders/team.csv");
+    rows.iter().map(|row| row.columns(&["submission", "case"])).collect()
+}
+
+const ALL: [&str; 5] = ["team/1|1", "team/1|2", "team/2|1", "team/2|2", "team/3|1"];
+
+#[test]
+fn what_stands_behind_the_committed_length_is_cut_off_at_the_start() {
+    let mut sandbox = with_two();
+    sandbox.stop();
+    let reports = [REPORT, "reports/submissions.csv"];
+    let before = reports.map(|report| sandbox.text(report));
+    for report in reports {
+        let mut file = File::options().append(true).open(sandbox.path(report)).unwrap();
+        file.write_all(b"team/9,1,1,classic,correct,Y,,,,,0,\nhalf a r").unwrap();
+    }
+    sandbox.start();
+    assert_eq!(reports.map(|report| sandbox.text(report)), before);
+    assert_eq!(sandbox.metrics().of("gridmark_report_cuts_total"), 2.0);
+    third(&mut sandbox);
+    assert_eq!(names(&sandbox), ALL);
+}
+
+#[test]
+fn a_report_that_is_replaced_while_it_runs_is_restored_and_the_other_one_is_kept() {
+    let mut sandbox = with_two();
+    // As a spreadsheet saves: another file, renamed to here.
+    sandbox.write("reports/folders/new", "edited\n");
+    fs::rename(sandbox.path("reports/folders/new"), sandbox.path(REPORT)).unwrap();
+    third(&mut sandbox);
+    assert_eq!(names(&sandbox), ALL);
+    assert_eq!(sandbox.text(format!("{REPORT}.aside-1")), "edited\n");
+    assert_eq!(sandbox.metrics().of("gridmark_reports_set_aside_total"), 1.0);
+    assert_eq!(sandbox.metrics().of("gridmark_reports_restored_total"), 1.0);
+}
+
+#[test]
+fn a_report_that_is_removed_while_it_runs_is_restored() {
+    let mut sandbox = with_two();
+    fs::remove_dir_all(sandbox.path("reports/folders")).unwrap();
+    third(&mut sandbox);
+    assert_eq!(names(&sandbox), ALL);
+    assert_eq!(sandbox.metrics().of("gridmark_reports_restored_total"), 1.0);
+}
+
+#[test]
+fn a_report_that_is_written_to_in_place_while_it_runs_is_kept_aside() {
+    let mut sandbox = with_two();
+    let appended = sandbox.text(REPORT) + "my note\n";
+    fs::write(sandbox.path(REPORT), &appended).unwrap();
+    third(&mut sandbox);
+    assert_eq!(names(&sandbox), ALL);
+    assert_eq!(sandbox.text(format!("{REPORT}.aside-1")), appended);
+    // What was committed is gone from this one, so all that can be done is to begin anew.
+    fs::write(sandbox.path(REPORT), "short\n").unwrap();
+    sandbox.rename_in("team/4", classic(4, "Y"));
+    sandbox.wait_for(4);
+    assert_eq!(names(&sandbox), ["team/4|1"]);
+    assert_eq!(sandbox.text(format!("{REPORT}.aside-2")), "short\n");
+    assert_eq!(sandbox.metrics().of("gridmark_commit_errors_total"), 0.0);
+}
+
+#[test]
+fn a_report_that_was_cut_short_while_nothing_ran_is_kept_aside_and_begun_anew() {
+    let mut sandbox = with_two();
+    sandbox.stop();
+    let short = sandbox.text(REPORT).lines().take(2).collect::<Vec<_>>().join("\n");
+    fs::write(sandbox.path(REPORT), &short).unwrap();
+    sandbox.start();
+    third(&mut sandbox);
+    assert_eq!(names(&sandbox), ["team/3|1"]);
+    assert!(sandbox.text(REPORT).starts_with("submission,attempt,case,"));
+    assert_eq!(sandbox.text(format!("{REPORT}.aside-1")), short);
+    assert_eq!(sandbox.submissions().len(), 3);
+}
+
+#[test]
+fn a_report_that_was_removed_while_nothing_ran_is_begun_anew() {
+    let mut sandbox = with_two();
+    sandbox.stop();
+    fs::remove_file(sandbox.path(REPORT)).unwrap();
+    sandbox.start();
+    third(&mut sandbox);
+    assert_eq!(names(&sandbox), ["team/3|1"]);
+    assert_eq!(sandbox.submissions().len(), 3);
+    assert_eq!(sandbox.metrics().of("gridmark_reports_restored_total"), 1.0);
+}
+
+#[test]
+fn what_stood_where_a_report_belongs_is_kept_aside_whatever_it_is() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write("reports/loose.csv", "theirs\n");
+    sandbox.write("reports/folders/a.csv/inner", "theirs\n");
+    sandbox.write("elsewhere", "theirs\n");
+    let link = sandbox.path("reports/folders/b.csv");
+    std::os::unix::fs::symlink(sandbox.path("elsewhere"), link).unwrap();
+    sandbox.start();
+    for name in ["p", "a/p", "b/p"] {
+        sandbox.rename_in(name, hexudoku(1));
+    }
+    sandbox.wait_for(3);
+    for (report, theirs) in [
+        ("loose.csv", "loose.csv.aside-1"),
+        ("folders/a.csv", "folders/a.csv.aside-1/inner"),
+        ("folders/b.csv", "folders/b.csv.aside-1"),
+    ] {
+        assert_eq!(sandbox.rows(report).len(), 1, "{report}");
+        assert_eq!(sandbox.text(format!("reports/{theirs}")), "theirs\n");
+    }
+    assert_eq!(sandbox.text("elsewhere"), "theirs\n");
+}
+
+#[test]
+fn a_folder_that_takes_the_place_of_a_known_report_stops_nothing() {
+    let mut sandbox = with_two();
+    sandbox.stop();
+    fs::rename(sandbox.path(REPORT), sandbox.path("reports/mine")).unwrap();
+    sandbox.write(format!("{REPORT}/inner"), "theirs\n");
+    sandbox.start();
+    third(&mut sandbox);
+    assert_eq!(names(&sandbox), ["team/3|1"]);
+    assert_eq!(sandbox.text(format!("{REPORT}.aside-1/inner")), "theirs\n");
+}

@@ -1,0 +1,109 @@
+//! When a file is ready: never before it is whole.
+
+use crate::kit::Sandbox;
+use crate::kit::cases::{classic, hexudoku};
+use std::fs::{self, File};
+use std::io::{Seek, Write};
+
+#[test]
+fn a_slow_writer_is_graded_once_and_whole() {
+    let mut sandbox = Sandbox::started();
+    let text = classic(1, "YNY");
+    let mut file = File::create(sandbox.path("inbox/slow")).unwrap();
+    for part in text.as_bytes().chunks(text.len() / 3 + 1) {
+        file.write_all(part).unwrap();
+        // Longer than the settle time.
+        sandbox.wait_for_scans(2);
+        assert_eq!(sandbox.submissions(), []);
+        assert!(sandbox.has("inbox/slow"));
+    }
+    drop(file);
+    let rows = sandbox.wait_for(1);
+    assert_eq!(rows[0].columns(&["cases", "correct", "wrong"]), "3|2|1");
+    assert_eq!(rows[0].get("blake3"), blake3::hash(text.as_bytes()).to_hex().as_str());
+    sandbox.wait_for_scans(2);
+    assert_eq!(sandbox.submissions().len(), 1);
+}
+
+#[test]
+fn a_file_that_nobody_closes_is_graded_after_a_longer_while() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.open_settle_ms", 400).start();
+    let mut file = File::create(sandbox.path("inbox/open")).unwrap();
+    file.write_all(hexudoku(4).as_bytes()).unwrap();
+    assert_eq!(sandbox.wait_for(1)[0].number("filled"), 4);
+    drop(file);
+}
+
+#[test]
+fn a_file_that_is_rewritten_while_it_waits_is_graded_as_it_is_in_the_end() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.settle_ms", 500).start();
+    for filled in 0..=9 {
+        fs::write(sandbox.path("inbox/p"), hexudoku(filled)).unwrap();
+    }
+    let rows = sandbox.wait_for(1);
+    assert_eq!(rows[0].columns(&["attempt", "filled"]), "1|9");
+}
+
+#[test]
+fn without_a_settle_time_each_of_many_files_is_graded_whole() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.settle_ms", 0).start();
+    let text = classic(9, &"YN".repeat(100));
+    for i in 0..50 {
+        let mut file = File::create(sandbox.path(format!("inbox/{i}"))).unwrap();
+        for part in text.as_bytes().chunks(4096) {
+            file.write_all(part).unwrap();
+        }
+    }
+    for row in sandbox.wait_for(50) {
+        assert_eq!(row.columns(&["attempt", "cases", "correct", "wrong"]), "1|200|100|100");
+    }
+}
+
+#[test]
+fn times_of_the_file_in_the_future_or_long_ago_are_no_obstacle() {
+    let mut sandbox = Sandbox::started();
+    for (name, seconds) in [("past", 0), ("future", 4_000_000_000)] {
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        let mut file = File::create(sandbox.path("inbox").join(name)).unwrap();
+        file.write_all(hexudoku(1).as_bytes()).unwrap();
+        file.set_modified(time).unwrap();
+    }
+    sandbox.wait_for(2);
+}
+
+/// As after a crash in the moment in which a writer goes on writing to what was taken: the file in
+/// the archive is not what the claim says.
+#[test]
+fn what_changed_after_it_was_taken_is_put_back_and_graded_once_its_writer_has_closed_it() {
+    let mut sandbox = Sandbox::started();
+    sandbox.stop();
+    let text = classic(4, "YYN");
+    let half = &text.as_bytes()[..text.len() / 2];
+    fs::create_dir_all(sandbox.path("archive/team")).unwrap();
+    let mut writer = File::create(sandbox.path("archive/team/p")).unwrap();
+    writer.write_all(half).unwrap();
+    sandbox
+        .ledger()
+        .execute(
+            "INSERT INTO submissions (name, attempt, archived_as, inode, received_at, bytes, state)
+         VALUES ('team/p', 1, 'team/p', 0, 0, 5, 'claimed')",
+            [],
+        )
+        .unwrap();
+    sandbox.start();
+    sandbox.wait_until("it is put back", |sandbox| sandbox.log().contains("put back"));
+    sandbox.wait_for_scans(3);
+    assert!(sandbox.has("inbox/team/p"));
+    assert_eq!(sandbox.submissions(), []);
+    writer.write_all(&text.as_bytes()[half.len()..]).unwrap();
+    assert_eq!(writer.stream_position().unwrap(), text.len() as u64);
+    drop(writer);
+    let rows = sandbox.wait_for(1);
+    let wanted = "team/p|1|3|2|1|graded";
+    let columns = ["submission", "attempt", "cases", "correct", "wrong", "status"];
+    assert_eq!(rows[0].columns(&columns), wanted);
+    assert_eq!(sandbox.metrics().of("gridmark_put_back_total"), 1.0);
+}
