@@ -260,14 +260,21 @@ impl Status {
 pub struct Graded {
     /// Which submission.
     pub claimed: Claimed,
-    /// Rows for the folder's report, a line a case, ready to be appended.
-    pub rows: Vec<u8>,
+    /// Rows for the folder's report, a line a case, ready to be appended, in blocks.
+    pub rows: Vec<Vec<u8>>,
     /// The marks in `rows`.
     pub tally: Tally,
     /// Of which kind they are, if that could be told.
     pub kind: Option<Kind>,
     /// What to do about the submission as a whole.
     pub step: Step,
+}
+
+impl Graded {
+    /// How many bytes of rows there are.
+    pub fn rows_bytes(&self) -> usize {
+        self.rows.iter().map(Vec::len).sum()
+    }
 }
 
 /// How far a submission has come with the rows that are handed on.

@@ -139,7 +139,7 @@ impl Grading {
         if results.is_empty() {
             return;
         }
-        self.parts.budget.take(results.iter().map(|graded| graded.rows.len()).sum());
+        self.parts.budget.take(results.iter().map(Graded::rows_bytes).sum());
         // The receiver is there for as long as grading is: the service ends stages in order.
         let _ = self.parts.results.send(results);
     }

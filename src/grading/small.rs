@@ -39,7 +39,7 @@ impl Grading {
                 Ok((kind, tally, step)) => {
                     spent.add(kind, tally.cases(), start.elapsed());
                     rows_bytes += scratch.rows.len();
-                    let rows = scratch.rows.clone();
+                    let rows = vec![scratch.rows.clone()];
                     results.push(Graded { claimed, rows, tally, kind, step });
                 }
                 Err(trouble) => {

@@ -1,4 +1,6 @@
 //! A large file: read chunk by chunk, in bounded memory, and handed on chunk by chunk.
+//!
+//! While the pool marks the cases of one chunk, the stream's own thread reads and hashes the next.
 
 use super::{
     CASES_A_TASK, Claimed, Found, Graded, Grading, Marker, Signature, Step, Tally, Trouble, event,
@@ -13,19 +15,30 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::time::Instant;
 
+/// Cases whose rows are one block.
+const CASES_A_BLOCK: usize = 4 * CASES_A_TASK;
+
 /// A large file on its way through grading.
 struct Stream {
-    file: File,
+    source: Source,
     before: Signature,
     reader: Reader,
-    hasher: blake3::Hasher,
     rows: CaseRows,
-    /// What has been read and not been done with, followed by room for more.
+    /// What has been read and not been done with, in the first so many bytes.
     window: Vec<u8>,
     filled: usize,
-    at_end: bool,
+    /// What becomes the window next.
+    next_window: Vec<u8>,
     found: Found,
     total: Tally,
+}
+
+/// Where the bytes come from.
+struct Source {
+    file: File,
+    hasher: blake3::Hasher,
+    chunk_bytes: usize,
+    at_end: bool,
 }
 
 impl Grading {
@@ -52,13 +65,12 @@ impl Grading {
 
     fn stream(&self, claimed: &mut Claimed) -> Result<(), Trouble> {
         let mut stream = self.open_stream(claimed)?;
-        let settings = &self.parts.settings;
+        stream.filled = stream.source.fill(&mut stream.window, 0)?;
         loop {
-            stream.fill(settings.chunk_bytes_max)?;
             let start = Instant::now();
-            let (graded, over) = self.grade_chunk(&mut stream, claimed);
+            let (graded, over) = self.grade_chunk(&mut stream, claimed)?;
             event::batch_graded(graded.kind, graded.tally.cases(), start.elapsed());
-            if Signature::of(&stream.file.metadata()?) != stream.before {
+            if Signature::of(&stream.source.file.metadata()?) != stream.before {
                 return Err(Trouble::Changed("it changed while it was read".into()));
             }
             if let Step::Chunk { checkpoint } = &graded.step {
@@ -93,79 +105,97 @@ impl Grading {
             }
         };
         let window_min = Reader::window_bytes_min(self.limits());
-        let window = vec![0; self.parts.settings.chunk_bytes_max.max(window_min) + window_min];
+        let chunk_bytes = self.parts.settings.chunk_bytes_max.max(window_min);
+        let window = vec![0; chunk_bytes];
         let found = Found { cases_max: self.parts.settings.chunk_cases_max, ..Found::default() };
-        let rows = self.case_rows(claimed);
         Ok(Stream {
-            file,
+            source: Source { file, hasher, chunk_bytes, at_end: false },
             before,
             reader,
-            hasher,
-            rows,
+            rows: self.case_rows(claimed),
+            next_window: window.clone(),
             window,
             filled: 0,
-            at_end: false,
             found,
             total,
         })
     }
 
-    /// Grades what the window holds, as far as it is whole. Whether that was the last of it.
-    fn grade_chunk(&self, stream: &mut Stream, claimed: &Claimed) -> (Graded, bool) {
-        let Stream { reader, found, rows, window, filled, at_end, total, .. } = stream;
+    /// Grades what the window holds, as far as it is whole, and reads on meanwhile. Whether that
+    /// was the last of it.
+    fn grade_chunk(
+        &self,
+        stream: &mut Stream,
+        claimed: &Claimed,
+    ) -> Result<(Graded, bool), Trouble> {
+        let Stream { source, reader, found, rows, window, filled, next_window, total, .. } = stream;
         found.clear();
         let text = &window[..*filled];
-        let consumed = reader.read(text, *at_end, found);
+        let consumed = reader.read(text, source.at_end, found);
+        let over = source.at_end && !found.capped;
+        let rest = &text[consumed..];
+        next_window[..rest.len()].copy_from_slice(rest);
         let kind = reader.kind();
         let marker = Marker { judge: self.parts.judge, rows, kind };
+        let (mut blocks, mut read) = (Vec::new(), Ok(0));
         let first_number = total.cases() + 1;
-        let tasks = (0..found.cases.len()).step_by(CASES_A_TASK).collect::<Vec<_>>();
-        let done: Vec<(Vec<u8>, Tally)> = self.parts.pool.install(|| {
-            tasks
-                .par_iter()
-                .map_init(Vec::<Mark>::new, |marks, &start| {
-                    let cases = start..(start + CASES_A_TASK).min(found.cases.len());
-                    let number = first_number + start as u64;
-                    let mut rows = Vec::new();
-                    let tally = marker.mark(text, found, cases, number, marks, &mut rows);
-                    (rows, tally)
-                })
-                .collect()
+        self.parts.pool.in_place_scope(|scope| {
+            scope.spawn(|_| blocks = mark_blocks(&marker, text, found, first_number));
+            read = source.fill(next_window, rest.len());
         });
         let mut tally = Tally::default();
-        let mut all_rows = Vec::with_capacity(done.iter().map(|(rows, _)| rows.len()).sum());
-        for (rows, part) in &done {
-            all_rows.extend_from_slice(rows);
-            tally.add(part);
+        let mut all_rows = Vec::with_capacity(blocks.len());
+        for (rows, part) in blocks {
+            tally.add(&part);
+            all_rows.push(rows);
         }
         total.add(&tally);
-        let over = *at_end && !found.capped;
         let step = if over {
-            let (bytes, blake3) = (stream.before.bytes, *stream.hasher.finalize().as_bytes());
+            let (bytes, blake3) = (stream.before.bytes, *source.hasher.finalize().as_bytes());
             Step::Finished { bytes, blake3, total: *total }
         } else {
             Step::Chunk { checkpoint: reader.checkpoint() }
         };
-        window.copy_within(consumed..*filled, 0);
-        *filled -= consumed;
-        (Graded { claimed: claimed.clone(), rows: all_rows, tally, kind, step }, over)
+        *filled = read?;
+        std::mem::swap(window, next_window);
+        Ok((Graded { claimed: claimed.clone(), rows: all_rows, tally, kind, step }, over))
     }
 }
 
-impl Stream {
-    /// Reads on until the window holds so many bytes, or the file ends.
-    fn fill(&mut self, chunk_bytes: usize) -> io::Result<()> {
-        let wanted = chunk_bytes.min(self.window.len());
-        while self.filled < wanted && !self.at_end {
-            let read = match self.file.read(&mut self.window[self.filled..]) {
+/// Marks all cases that were found, the first of which has this number, in blocks and in order.
+fn mark_blocks(
+    marker: &Marker<'_>,
+    text: &[u8],
+    found: &Found,
+    first_number: u64,
+) -> Vec<(Vec<u8>, Tally)> {
+    let blocks = (0..found.cases.len()).step_by(CASES_A_BLOCK).collect::<Vec<_>>();
+    blocks
+        .par_iter()
+        .map_init(Vec::<Mark>::new, |marks, &start| {
+            let cases = start..(start + CASES_A_BLOCK).min(found.cases.len());
+            let mut rows = Vec::new();
+            let number = first_number + start as u64;
+            let tally = marker.mark(text, found, cases, number, marks, &mut rows);
+            (rows, tally)
+        })
+        .collect()
+}
+
+impl Source {
+    /// Reads on behind the first `filled` bytes of `window` until it holds a chunk, or the file
+    /// ends. How many bytes it holds then.
+    fn fill(&mut self, window: &mut [u8], mut filled: usize) -> io::Result<usize> {
+        while filled < self.chunk_bytes && !self.at_end {
+            let read = match self.file.read(&mut window[filled..]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other?,
             };
             self.at_end = read == 0;
-            self.hasher.update(&self.window[self.filled..self.filled + read]);
-            self.filled += read;
+            self.hasher.update(&window[filled..filled + read]);
+            filled += read;
             event::bytes_read(read as u64);
         }
-        Ok(())
+        Ok(filled)
     }
 }

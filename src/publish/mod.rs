@@ -26,6 +26,9 @@ use std::time::{Duration, Instant};
 /// The report with a row per submission.
 const SUBMISSIONS: &[u8] = b"submissions.csv";
 
+/// Blocks of rows are put together up to this size.
+const SMALL_BLOCK_BYTES: usize = 64 << 10;
+
 /// The longest time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
 
@@ -78,7 +81,7 @@ pub struct Publisher {
 /// What waits for the next commit.
 #[derive(Default)]
 struct Pending {
-    rows: BTreeMap<Name, Vec<u8>>,
+    rows: BTreeMap<Name, Vec<Vec<u8>>>,
     results: Vec<Result>,
     bytes: usize,
     since: Option<Instant>,
@@ -161,13 +164,13 @@ impl Publisher {
     }
 
     fn add(&mut self, graded: Graded) {
+        let rows_bytes = graded.rows_bytes();
         let Graded { claimed, rows, tally, kind, step } = graded;
         self.pending.since.get_or_insert_with(Instant::now);
-        self.pending.bytes += rows.len();
-        let rows_bytes = rows.len();
-        if !rows.is_empty() {
-            let report = self.pending.rows.entry(report_of(&claimed.name)).or_default();
-            report.extend_from_slice(&rows);
+        self.pending.bytes += rows_bytes;
+        if rows_bytes > 0 {
+            let blocks = self.pending.rows.entry(report_of(&claimed.name)).or_default();
+            rows.into_iter().for_each(|block| add_block(blocks, block));
         }
         self.pending.results.push(Result { claimed, kind, tally, step, rows_bytes });
     }
@@ -240,7 +243,7 @@ impl Publisher {
             bytes += reports.append(&parts.ledger, report, CASE_HEADER, rows)?;
         }
         if let Some(report) = summaries {
-            bytes += reports.append(&parts.ledger, report, SUBMISSION_HEADER, &summary)?;
+            bytes += reports.append(&parts.ledger, report, SUBMISSION_HEADER, &[summary])?;
         }
         reports.sync()?;
         parts.archive.sync().map_err(Error::Archive)?;
@@ -290,6 +293,16 @@ impl Publisher {
             Err(error) => event::quarantine_failed(&claimed.name, &error),
         }
         event::quarantine_holds(self.parts.archive.quarantined_files());
+    }
+}
+
+/// Adds a block of rows; small ones are put together, so that each is worth a write.
+fn add_block(blocks: &mut Vec<Vec<u8>>, block: Vec<u8>) {
+    match blocks.last_mut() {
+        Some(last) if last.len() + block.len() <= SMALL_BLOCK_BYTES => {
+            last.extend_from_slice(&block);
+        }
+        _ => blocks.push(block),
     }
 }
 

@@ -72,7 +72,7 @@ impl Reports {
         ledger: &Ledger,
         name: &Name,
         header: &str,
-        rows: &[u8],
+        rows: &[Vec<u8>],
     ) -> Result<u64, Error> {
         let failed = |source| Error::Report { report: name.to_string(), source };
         let path = self.folder.join(name.as_path());
@@ -96,7 +96,9 @@ impl Reports {
         if report.length == 0 {
             report.append(header.as_bytes()).map_err(failed)?;
         }
-        report.append(rows).map_err(failed)?;
+        for block in rows {
+            report.append(block).map_err(failed)?;
+        }
         Ok(report.length - before)
     }
 
