@@ -170,10 +170,24 @@ impl Sandbox {
         self.daemon.as_ref().unwrap().child.id()
     }
 
+    fn send(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.daemon.as_ref().unwrap().child);
+        kill_process(pid, signal).unwrap();
+    }
+
     /// Sends SIGTERM.
     pub fn send_terminate(&self) {
-        let pid = Pid::from_child(&self.daemon.as_ref().unwrap().child);
-        kill_process(pid, Signal::TERM).unwrap();
+        self.send(Signal::TERM);
+    }
+
+    /// Keeps the process from doing anything, until it is to go on.
+    pub fn pause(&self) {
+        self.send(Signal::STOP);
+    }
+
+    /// Lets a paused process go on.
+    pub fn go_on(&self) {
+        self.send(Signal::CONT);
     }
 
     /// Sends SIGTERM and waits for the end.

@@ -162,7 +162,7 @@ fn once_leaves_what_cannot_be_taken_and_says_so() {
 #[test]
 fn once_does_not_wait_for_room_on_the_disk() {
     let mut sandbox = Sandbox::new();
-    sandbox.set("publish.disk_free_bytes_min", i64::MAX);
+    sandbox.set("publish.disk_free_bytes_min", i64::MAX).set("intake.settle_ms", 0);
     sandbox.write("inbox/team/p", hexudoku(1));
     let (code, stdout, stderr) = told(sandbox.once());
     assert_eq!(code, Some(1), "{stderr}");

@@ -7,6 +7,8 @@ mod finding;
 mod large;
 mod marks;
 mod names;
+mod recovery;
 mod reports;
 mod settling;
 mod surface;
+mod watching;

@@ -82,27 +82,26 @@ fn what_changed_after_it_was_taken_is_put_back_and_graded_once_its_writer_has_cl
     sandbox.stop();
     let text = classic(4, "YYN");
     let half = &text.as_bytes()[..text.len() / 2];
-    fs::create_dir_all(sandbox.path("archive/team")).unwrap();
-    let mut writer = File::create(sandbox.path("archive/team/p")).unwrap();
+    let mut writer = File::create(sandbox.path("archive/p")).unwrap();
     writer.write_all(half).unwrap();
     sandbox
         .ledger()
         .execute(
             "INSERT INTO submissions (name, attempt, archived_as, inode, received_at, bytes, state)
-         VALUES ('team/p', 1, 'team/p', 0, 0, 5, 'claimed')",
+         VALUES ('p', 1, 'p', 0, 0, 5, 'claimed')",
             [],
         )
         .unwrap();
     sandbox.start();
     sandbox.wait_until("it is put back", |sandbox| sandbox.log().contains("put back"));
     sandbox.wait_for_scans(3);
-    assert!(sandbox.has("inbox/team/p"));
+    assert!(sandbox.has("inbox/p"));
     assert_eq!(sandbox.submissions(), []);
     writer.write_all(&text.as_bytes()[half.len()..]).unwrap();
     assert_eq!(writer.stream_position().unwrap(), text.len() as u64);
     drop(writer);
     let rows = sandbox.wait_for(1);
-    let wanted = "team/p|1|3|2|1|graded";
+    let wanted = "p|1|3|2|1|graded";
     let columns = ["submission", "attempt", "cases", "correct", "wrong", "status"];
     assert_eq!(rows[0].columns(&columns), wanted);
     assert_eq!(sandbox.metrics().of("gridmark_put_back_total"), 1.0);
