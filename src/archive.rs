@@ -2,10 +2,13 @@
 //! there, put back, or moved into quarantine. Never over an existing file, never through a link.
 
 mod folder;
+mod taking;
 #[cfg(test)]
 mod tests;
 
-use crate::submission::{Claimed, Name, Place, Signature};
+pub use taking::{Places, Taken, Taker};
+
+use crate::submission::{Claimed, Name, Signature};
 use folder::{Folder, copy, rename_no_replace};
 use rustix::fs::{AtFlags, Mode, OFlags, unlinkat};
 use rustix::io::Errno;
@@ -23,17 +26,6 @@ pub const HIDDEN_PREFIX: &str = ".gridmark-";
 
 /// Up to so many folders are synced one by one; beyond it the whole file system is.
 const FOLDER_SYNCS_MAX: usize = 8;
-
-/// What came of an attempt to take a file.
-#[derive(Debug)]
-pub enum Taken {
-    /// It lies in the archive.
-    Yes,
-    /// It is not in the inbox any more.
-    Gone,
-    /// By now something else lies in the archive under that name; another name is needed.
-    Occupied,
-}
 
 /// Inbox, archive and quarantine.
 pub struct Archive {
@@ -62,68 +54,14 @@ impl Archive {
         &self.inbox
     }
 
-    /// Whether a file may lie in the archive under this name.
-    pub fn place(&self, archived_as: &Name) -> Place {
-        let mut path = self.archive.clone();
-        let mut bytes = 0;
-        let mut parts = archived_as.as_path().components().peekable();
-        while let Some(part) = parts.next() {
-            path.push(part);
-            bytes += part.as_os_str().len() + 1;
-            match std::fs::symlink_metadata(&path) {
-                Ok(_) if parts.peek().is_none() => return Place::Taken,
-                Ok(found) if found.is_dir() => {}
-                Ok(_) => return Place::Blocked(bytes - 1),
-                // Whatever else is wrong there shows when the file is moved.
-                Err(_) => return Place::Free,
-            }
-        }
-        Place::Taken
+    /// Begins to look for places in the archive.
+    pub fn places(&self) -> Places<'_> {
+        Places::new(self)
     }
 
-    /// Moves a submission's file from the inbox into the archive.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be moved; then it is where it was, or hidden ([`Archive::is_hidden`]) and a
-    /// restart completes the move.
-    pub fn take(&self, claimed: &Claimed) -> io::Result<Taken> {
-        let (folder, file) = claimed.name.split();
-        let source = match Folder::open(&self.inbox, folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Taken::Gone),
-            other => other?,
-        };
-        let (folder, archived) = claimed.archived_as.split();
-        let target = Folder::open_or_make(&self.archive, folder)?;
-        match rename_no_replace(&source, file, &target, archived) {
-            Ok(()) => {
-                self.touch([source.path(), target.path()]);
-                Ok(Taken::Yes)
-            }
-            Err(Errno::XDEV) => self.take_across(claimed, &source, file),
-            // If it is there, the folder that it was to move to is what has gone.
-            Err(Errno::NOENT) if !source.has(file) => Ok(Taken::Gone),
-            Err(Errno::EXIST) => Ok(Taken::Occupied),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Takes a file across file systems: first out of everybody's way, so that what is copied is
-    /// what is removed.
-    fn take_across(&self, claimed: &Claimed, source: &Folder, file: &OsStr) -> io::Result<Taken> {
-        let inbox = Folder::open(&self.inbox, "".as_ref())?;
-        let hidden = hidden(claimed.id);
-        match rename_no_replace(source, file, &inbox, hidden.as_ref()) {
-            Ok(()) => {}
-            Err(Errno::NOENT) => return Ok(Taken::Gone),
-            Err(error) => return Err(error.into()),
-        }
-        let taken = self.complete(claimed.id, &claimed.archived_as);
-        if !matches!(taken, Ok(Taken::Yes)) {
-            // If this fails too, the file stays hidden and its claim stands for the next start.
-            let _ = rename_no_replace(&inbox, hidden.as_ref(), source, file);
-        }
-        taken
+    /// Begins to take files from the inbox into the archive.
+    pub fn taker(&self) -> Taker<'_> {
+        Taker::new(self)
     }
 
     /// Completes a move across file systems that had begun: copies the hidden file into the
@@ -211,9 +149,7 @@ impl Archive {
     ///
     /// If it cannot be opened.
     pub fn read(&self, archived_as: &Name) -> io::Result<File> {
-        let (folder, file) = archived_as.split();
-        let folder = Folder::open(&self.archive, folder)?;
-        folder.open_file(file)
+        Folder::open(&self.archive, "".as_ref())?.open_file_below(archived_as.as_path())
     }
 
     /// What the archive holds under this name, if anything.

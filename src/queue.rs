@@ -122,10 +122,14 @@ impl Queue {
             .collect()
     }
 
-    /// Puts a file in, whether there is room or not: whoever takes files asks [`Queue::admit`].
-    pub fn push(&self, claimed: Claimed) {
-        let large = self.is_streamed(&claimed);
-        self.enqueue(&mut self.state(), claimed, large);
+    /// Puts files in, whether there is room or not: whoever takes files asks [`Queue::admit`].
+    pub fn push_all(&self, files: impl IntoIterator<Item = Claimed>) {
+        let mut state = self.state();
+        for claimed in files {
+            let large = self.is_streamed(&claimed);
+            self.enqueue(&mut state, claimed, large);
+        }
+        drop(state);
         self.changed.notify_all();
     }
 

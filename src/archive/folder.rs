@@ -1,12 +1,15 @@
 //! Folders opened step by step, so that no link leads out of them, and moves between them.
 
 use super::{AtFlags, Errno, File, Mode, OFlags, Path, PathBuf, Signature, io, unlinkat};
-use rustix::fs::{CWD, RenameFlags, Timespec, Timestamps};
+use rustix::fs::{CWD, RenameFlags, ResolveFlags, Timespec, Timestamps};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+/// Not through a link, and not waiting at a FIFO.
+const FILE: OFlags =
+    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// An open folder below a root.
 pub(super) struct Folder {
@@ -56,8 +59,23 @@ impl Folder {
 
     /// Opens a file of this folder for reading: not through a link, and without waiting.
     pub(super) fn open_file(&self, file: &OsStr) -> io::Result<File> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        Ok(File::from(rustix::fs::openat(&self.fd, file, flags, Mode::empty())?))
+        Ok(File::from(rustix::fs::openat(&self.fd, file, FILE, Mode::empty())?))
+    }
+
+    /// Opens a file at a path below this folder for reading: through no link at all, and without
+    /// waiting.
+    pub(super) fn open_file_below(&self, path: &Path) -> io::Result<File> {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match rustix::fs::openat2(&self.fd, path, FILE, Mode::empty(), resolve) {
+            Ok(file) => Ok(File::from(file)),
+            // A system that cannot do it in one step does it in several.
+            Err(Errno::NOSYS | Errno::PERM) => {
+                let (parent, file) = (path.parent(), path.file_name());
+                let parent = parent.map_or(OsStr::new(""), Path::as_os_str);
+                Folder::step_down(&self.path, parent, false)?.open_file(file.unwrap_or_default())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether something of this name is in this folder.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::submission::Place;
 use std::fs;
 use std::time::Instant;
 
@@ -46,11 +47,11 @@ fn a_file_is_taken_put_back_and_quarantined_by_renaming() {
     let room = room();
     room.write("inbox/a/p", "text");
     let file = claimed("a/p", "a/p~2");
-    assert!(matches!(room.archive.take(&file), Ok(Taken::Yes)));
+    assert!(matches!(room.archive.taker().take(&file), Ok(Taken::Yes)));
     assert_eq!(room.text("archive/a/p~2").as_deref(), Some("text"));
     assert!(room.archive.put_back(&file).expect("put back"));
     assert_eq!(room.text("inbox/a/p").as_deref(), Some("text"));
-    assert!(matches!(room.archive.take(&file), Ok(Taken::Yes)));
+    assert!(matches!(room.archive.taker().take(&file), Ok(Taken::Yes)));
     assert!(room.archive.quarantine(1, &file.archived_as).expect("quarantined"));
     assert_eq!(room.text("quarantine/a/p~2").as_deref(), Some("text"));
     assert_eq!(room.archive.quarantined_files(), 1);
@@ -62,7 +63,7 @@ fn nothing_is_ever_moved_over_an_existing_file() {
     let room = room();
     room.write("inbox/p", "mine");
     room.write("archive/p", "theirs");
-    assert!(matches!(room.archive.take(&claimed("p", "p")), Ok(Taken::Occupied)));
+    assert!(matches!(room.archive.taker().take(&claimed("p", "p")), Ok(Taken::Occupied)));
     assert!(!room.archive.put_back(&claimed("p", "p")).expect("an answer"));
     assert_eq!(room.text("inbox/p").as_deref(), Some("mine"));
     assert_eq!(room.text("archive/p").as_deref(), Some("theirs"));
@@ -71,8 +72,8 @@ fn nothing_is_ever_moved_over_an_existing_file() {
 #[test]
 fn what_is_gone_is_told_apart_from_what_fails() {
     let room = room();
-    assert!(matches!(room.archive.take(&claimed("p", "p")), Ok(Taken::Gone)));
-    assert!(matches!(room.archive.take(&claimed("a/p", "a/p")), Ok(Taken::Gone)));
+    assert!(matches!(room.archive.taker().take(&claimed("p", "p")), Ok(Taken::Gone)));
+    assert!(matches!(room.archive.taker().take(&claimed("a/p", "a/p")), Ok(Taken::Gone)));
     assert!(matches!(room.archive.complete(1, &Name::from_bytes(*b"p")), Ok(Taken::Gone)));
 }
 
@@ -82,7 +83,7 @@ fn no_link_leads_out_of_the_inbox() {
     room.write("elsewhere/p", "secret");
     let link = room.root.path().join("inbox/a");
     std::os::unix::fs::symlink(room.root.path().join("elsewhere"), link).expect("a link");
-    assert!(room.archive.take(&claimed("a/p", "a/p")).is_err());
+    assert!(room.archive.taker().take(&claimed("a/p", "a/p")).is_err());
     assert_eq!(room.text("elsewhere/p").as_deref(), Some("secret"));
 }
 
@@ -99,7 +100,7 @@ fn a_link_in_the_archive_is_not_read() {
 fn a_place_is_free_taken_or_blocked() {
     let room = room();
     room.write("archive/a/p", "");
-    let place = |name: &str| room.archive.place(&Name::from_bytes(name));
+    let place = |name: &str| room.archive.places().place(&Name::from_bytes(name));
     assert_eq!(place("a/q"), Place::Free);
     assert_eq!(place("b/q"), Place::Free);
     assert_eq!(place("a/p"), Place::Taken);
@@ -124,7 +125,7 @@ fn a_file_crosses_file_systems_whole_and_once() {
     let archive = archive.expect("an archive");
     fs::write(inbox.join("p"), "text").expect("a file");
     let file = claimed("p", "x/p");
-    assert!(matches!(archive.take(&file), Ok(Taken::Yes)));
+    assert!(matches!(archive.taker().take(&file), Ok(Taken::Yes)));
     assert_eq!(fs::read_to_string(far.path().join("a/x/p")).ok().as_deref(), Some("text"));
     assert_eq!(fs::read_dir(&inbox).expect("the inbox").count(), 0);
 

@@ -58,7 +58,8 @@ impl Intake {
             .collect();
         let now_ms = jiff::Timestamp::now().as_millisecond();
         let archive = std::sync::Arc::clone(&self.parts.archive);
-        match self.parts.ledger.claim(&candidates, now_ms, |name| archive.place(name)) {
+        let places = archive.places();
+        match self.parts.ledger.claim(&candidates, now_ms, |name| places.place(name)) {
             Ok(claims) => {
                 self.parts.health.well("claims");
                 self.take_all(batch, claims);
@@ -78,15 +79,18 @@ impl Intake {
         let mut released = Vec::new();
         let (mut by_event, mut by_scan) = (0, 0);
         let mut failure = None;
+        let archive = std::sync::Arc::clone(&self.parts.archive);
+        let mut taker = archive.taker();
+        let mut taken = Vec::with_capacity(batch.len());
         for (ready, claimed) in batch.iter().zip(claims) {
-            match self.parts.archive.take(&claimed) {
+            match taker.take(&claimed) {
                 Ok(Taken::Yes) => {
                     match ready.via {
                         Via::Event => by_event += 1,
                         Via::Scan => by_scan += 1,
                     }
                     self.waiting.forget(&ready.name);
-                    self.parts.queue.push(claimed);
+                    taken.push(claimed);
                 }
                 Ok(Taken::Gone) => {
                     released.push(claimed.id);
@@ -106,6 +110,7 @@ impl Intake {
                 }
             }
         }
+        self.parts.queue.push_all(taken);
         match failure {
             Some(reason) => self.parts.health.unwell("archive", reason),
             None => self.parts.health.well("archive"),
@@ -134,7 +139,7 @@ impl Intake {
                 self.parts.queue.done([claimed.id]);
                 let seen = self.parts.archive.signature(&claimed.archived_as);
                 let bytes = seen.map_or(claimed.bytes, |seen| seen.bytes);
-                self.parts.queue.push(Claimed { seen, bytes, ..claimed });
+                self.parts.queue.push_all([Claimed { seen, bytes, ..claimed }]);
             }
             Err(error) => {
                 event::put_back_failed(&claimed.name, &error);

@@ -38,9 +38,7 @@ fn an_empty_queue_takes_any_one_file() {
 #[test]
 fn batches_keep_order_and_bounds_and_large_files_have_their_own_lane() {
     let queue = Queue::new(LIMITS);
-    for claimed in [file(1, 4), file(2, 11), file(3, 4), file(4, 4)] {
-        queue.push(claimed);
-    }
+    queue.push_all([file(1, 4), file(2, 11), file(3, 4), file(4, 4)]);
     assert_eq!(queue.flow().queue_bytes, 4 + 10 + 4 + 4);
     assert_eq!(ids(queue.next_batch(10, 9)), Some(vec![1, 3]));
     assert_eq!(ids(queue.next_batch(1, 9)), Some(vec![4]));
@@ -54,7 +52,7 @@ fn batches_keep_order_and_bounds_and_large_files_have_their_own_lane() {
 #[test]
 fn a_closed_queue_ends_only_when_nothing_can_come_back() {
     let queue = Queue::new(LIMITS);
-    queue.push(file(1, 4));
+    queue.push_all([file(1, 4)]);
     queue.close();
     let batch = queue.next_batch(9, 9).expect("a batch");
     queue.push_large(batch[0].clone());

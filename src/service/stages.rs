@@ -63,7 +63,7 @@ impl Stages {
         let publisher = Publisher::new(publish_parts(shared, budget));
         let on_room = Arc::clone(&mailbox);
         shared.queue.on_room(move || on_room.wake());
-        claims.into_iter().for_each(|claimed| shared.queue.push(claimed));
+        shared.queue.push_all(claims);
 
         let publish = spawn("publish", move || publisher.run(&published))?;
         let mut graders = Vec::new();
