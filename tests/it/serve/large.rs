@@ -61,7 +61,7 @@ fn a_file_that_is_streamed_gets_the_same_marks_as_one_that_is_graded_whole() {
 
 #[test]
 fn a_large_file_goes_on_after_a_crash_where_it_was_and_no_case_is_there_twice() {
-    let text = large_classic(1_500);
+    let text = large_classic(6_000);
     let mut undisturbed = Sandbox::new();
     undisturbed.write("inbox/p", &text);
     undisturbed.start();
@@ -69,7 +69,7 @@ fn a_large_file_goes_on_after_a_crash_where_it_was_and_no_case_is_there_twice() 
 
     let mut sandbox = slowly_streaming();
     sandbox.write("inbox/p", &text);
-    for rows in [400, 1_500, 3_000] {
+    for rows in [400, 2_000, 5_000] {
         sandbox.start_unready();
         sandbox.wait_until("some rows are there", |sandbox| sandbox.rows("loose.csv").len() > rows);
         sandbox.kill();
@@ -87,7 +87,7 @@ fn a_large_file_goes_on_after_a_crash_where_it_was_and_no_case_is_there_twice() 
 
 #[test]
 fn a_large_file_that_changes_while_it_is_graded_is_failed_and_may_be_handed_in_again() {
-    let text = large_classic(1_500);
+    let text = large_classic(6_000);
     let mut sandbox = slowly_streaming();
     sandbox.start();
     sandbox.write("outside/p", &text);

@@ -110,7 +110,7 @@ fn a_file_that_cannot_be_read_is_failed_and_harms_no_other() {
 fn files_that_cannot_be_moved_stay_where_they_are_and_are_tried_again() {
     let Some(mut sandbox) = restricted() else { return };
     permit(&sandbox, "inbox/closed", 0o555);
-    sandbox.start();
+    sandbox.start_unready();
     sandbox.wait_for(5);
     sandbox
         .wait_until("it says so", |sandbox| sandbox.get("/readyz").contains("cannot move closed/"));
