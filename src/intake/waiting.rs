@@ -16,8 +16,20 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub struct Quiet {
     /// A file that nobody is known to write to.
     pub settle: Duration,
-    /// A file that was seen being written and not closed yet.
+    /// A file that was seen being written and not closed yet; or one that is empty, which may have
+    /// been made a moment ago.
     pub open: Duration,
+}
+
+/// What is known of whoever writes to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writer {
+    /// Nothing.
+    Unknown,
+    /// They write to it.
+    Writing,
+    /// They have closed it.
+    Done,
 }
 
 /// A file as it was seen at one moment.
@@ -62,8 +74,7 @@ struct Waiting {
     not_before: Option<Instant>,
     /// It was renamed or moved in.
     moved: bool,
-    /// It was seen being written, and not closed since.
-    written: bool,
+    writer: Writer,
     /// It was put back, and the hint that it was renamed to here, by ourselves, is still to come.
     put_back: bool,
     /// It was handed out as ready.
@@ -74,10 +85,11 @@ struct Waiting {
 
 impl Waiting {
     fn due(&self, quiet: Quiet) -> Instant {
-        let settled = if self.moved {
-            self.since
-        } else {
-            self.since + if self.written { quiet.open } else { quiet.settle }
+        let settled = match self.writer {
+            _ if self.moved => self.since,
+            Writer::Writing => self.since + quiet.open,
+            Writer::Unknown if self.look.signature.bytes == 0 => self.since + quiet.open,
+            Writer::Unknown | Writer::Done => self.since + quiet.settle,
         };
         self.not_before.map_or(settled, |not_before| settled.max(not_before))
     }
@@ -119,7 +131,12 @@ impl WaitingRoom {
         hint: Option<Hint>,
         now: Instant,
     ) -> Option<Ready> {
-        let written = matches!(hint, Some(Hint::Written)) && !look.linked;
+        let writing = if look.linked { Writer::Unknown } else { Writer::Writing };
+        let writer = match hint {
+            Some(Hint::Written) => writing,
+            Some(Hint::Closed) => Writer::Done,
+            _ => Writer::Unknown,
+        };
         let moved = matches!(hint, Some(Hint::Moved));
         let longest = self.quiet.settle.max(self.quiet.open);
         let ago = look.unchanged_for(SystemTime::now()).min(longest);
@@ -129,7 +146,7 @@ impl WaitingRoom {
             since: now.checked_sub(ago).unwrap_or(now),
             not_before: None,
             moved,
-            written,
+            writer,
             put_back: false,
             handed_out: false,
             failures: 0,
@@ -145,7 +162,7 @@ impl WaitingRoom {
         if known.look != look {
             *known = Waiting {
                 handed_out: known.handed_out,
-                written: known.written,
+                writer: known.writer,
                 put_back: known.put_back
                     && known.look.signature.identity == look.signature.identity,
                 via: known.via,
@@ -155,10 +172,10 @@ impl WaitingRoom {
             };
         }
         match hint {
-            Some(Hint::Written) => (known.written, known.moved) = (!look.linked, false),
-            Some(Hint::Closed) => known.written = false,
+            Some(Hint::Written) => (known.writer, known.moved) = (writing, false),
+            Some(Hint::Closed) => known.writer = Writer::Done,
             Some(Hint::Moved) if known.put_back => known.put_back = false,
-            Some(Hint::Moved) => (known.written, known.moved) = (false, true),
+            Some(Hint::Moved) => (known.writer, known.moved) = (Writer::Done, true),
             Some(Hint::Folder | Hint::FolderGone) | None => {}
         }
         self.hand_out_if_due(&name, now)
@@ -173,7 +190,7 @@ impl WaitingRoom {
             since: now,
             not_before: None,
             moved: false,
-            written: true,
+            writer: Writer::Writing,
             put_back: true,
             handed_out: false,
             failures: 0,
@@ -310,6 +327,21 @@ mod tests {
         assert!(!room.see(0, slow, Some(Hint::Written)));
         assert!(!room.see(50, slow, None));
         assert!(room.see(51, slow, Some(Hint::Closed)));
+    }
+
+    #[test]
+    fn an_empty_file_may_have_been_made_a_moment_ago_and_waits_longer() {
+        let mut room = Room::new();
+        let empty = look(0, -1);
+        assert!(!room.see(0, empty, None));
+        assert!(!room.see(3, empty, None), "its writer may only be slow");
+        assert!(room.see(4, empty, Some(Hint::Closed)), "its writer is not");
+
+        let mut room = Room::new();
+        assert!(!room.see(0, empty, None));
+        assert!(!room.see(3, look(5, -4), None), "it has just changed");
+        assert!(room.see(6, look(5, -4), None));
+        assert!(Room::new().see(0, look(0, 1_000), None), "it has been there for long");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex};
@@ -24,10 +24,15 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// The pause between two looks at a condition.
 const PAUSE: Duration = Duration::from_millis(3);
 
+/// The flags for a port that the system chooses.
+const ANY_PORT: [&str; 2] = ["--listen", "127.0.0.1:0"];
+
 /// A root folder, the settings, and the process that works on it, if one runs.
 pub struct Sandbox {
     root: TempDir,
     settings: BTreeMap<String, String>,
+    /// Whose processes are started, if not our own.
+    user: Option<u32>,
     daemon: Option<Daemon>,
 }
 
@@ -87,7 +92,7 @@ impl Sandbox {
         ];
         let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let root = tempfile::Builder::new().prefix("gridmark-test-").tempdir().unwrap();
-        Sandbox { root, settings: settings.into(), daemon: None }
+        Sandbox { root, settings: settings.into(), user: None, daemon: None }
     }
 
     /// A sandbox in which the service is ready.
@@ -108,6 +113,28 @@ impl Sandbox {
         self.root.path().join(below)
     }
 
+    /// Gives everything under the root to nobody, and has processes run as nobody, if we are root,
+    /// for whom there is nothing that may not be read. Whether that is possible.
+    pub fn run_as_nobody(&mut self) -> bool {
+        const NOBODY: u32 = 65_534;
+        fn give(path: &Path) {
+            std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+            for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+                give(&entry.path());
+            }
+        }
+        if rustix::process::geteuid().is_root() {
+            self.user = Some(NOBODY);
+            give(self.root.path());
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+        command.arg("--version").stdout(Stdio::null());
+        if let Some(user) = self.user {
+            command.uid(user);
+        }
+        command.status().is_ok_and(|status| status.success())
+    }
+
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
         command.env_clear().stdin(Stdio::null()).arg("serve").arg("--root").arg(self.root.path());
@@ -115,7 +142,10 @@ impl Sandbox {
             let name = format!("GRIDMARK_{}", key.replace('.', "_").to_uppercase());
             command.env(name, value);
         }
-        command.args(["--listen", "127.0.0.1:0"]).args(args);
+        command.args(args);
+        if let Some(user) = self.user {
+            command.uid(user);
+        }
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -139,7 +169,7 @@ impl Sandbox {
     /// Starts the service and waits for nothing.
     pub fn spawn(&mut self) {
         assert!(self.daemon.is_none(), "it runs already");
-        let mut child = self.command(&[]).spawn().unwrap();
+        let mut child = self.command(&ANY_PORT).spawn().unwrap();
         let stdout = Stream::of(child.stdout.take().unwrap());
         let stderr = Stream::of(child.stderr.take().unwrap());
         self.daemon = Some(Daemon { child, address: None, stdout, stderr });
@@ -157,7 +187,12 @@ impl Sandbox {
 
     /// Tries to start a second service on the same root, which is to fail.
     pub fn start_second(&self) -> Output {
-        self.command(&[]).output().unwrap()
+        self.command(&ANY_PORT).output().unwrap()
+    }
+
+    /// Tries to start the service at an address, which is to fail.
+    pub fn start_at(&self, address: &str) -> Output {
+        self.command(&["--listen", address]).output().unwrap()
     }
 
     /// What the service has logged so far.

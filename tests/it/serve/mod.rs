@@ -5,6 +5,7 @@ mod crash;
 mod ends;
 mod finding;
 mod large;
+mod limits;
 mod marks;
 mod names;
 mod recovery;

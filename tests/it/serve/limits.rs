@@ -1,0 +1,168 @@
+//! Limits, and what cannot be used: neither stops anything else.
+
+use crate::kit::Sandbox;
+use crate::kit::cases::{classic, hexudoku, some};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+#[test]
+fn with_every_limit_at_its_least_everything_is_still_graded() {
+    let mut sandbox = Sandbox::new();
+    for key in [
+        "intake.waiting_files_max",
+        "intake.claim_files_max",
+        "queue.files_max",
+        "queue.bytes_max",
+        "grade.threads_max",
+        "grade.batch_files_max",
+        "grade.batch_bytes_max",
+        "grade.chunk_cases_max",
+        "grade.streams_max",
+        "grade.missing_cases_max",
+        "publish.pending_bytes_max",
+    ] {
+        sandbox.set(key, 1);
+    }
+    sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
+    sandbox.set("intake.scan_every_ms", 20).start();
+    for i in 0..60 {
+        let text = if i % 10 == 0 { classic(i, &"YN".repeat(60)) } else { some(i) };
+        sandbox.write(format!("inbox/{}/{i}", i % 3), text);
+    }
+    let rows = sandbox.wait_for(60);
+    assert_eq!(rows.iter().filter(|row| row.get("cases") == "120").count(), 6);
+    sandbox.stop();
+}
+
+#[test]
+fn a_full_queue_leaves_files_in_the_inbox_where_they_are_safe() {
+    let mut sandbox = Sandbox::new();
+    // Nothing can be published, so that the budget for rows is used up and the queue fills.
+    sandbox.write("reports/folders", "no folder");
+    for key in ["queue.files_max", "grade.threads_max", "publish.pending_bytes_max"] {
+        sandbox.set(key, 1);
+    }
+    sandbox.set("intake.claim_files_max", 1).set("grade.batch_files_max", 1).start();
+    for i in 0..40 {
+        sandbox.write(format!("inbox/team/{i}"), hexudoku(i % 17));
+    }
+    sandbox.wait_until("the queue is full", |sandbox| {
+        let metrics = sandbox.metrics();
+        metrics.of("gridmark_queue_files") >= 1.0
+            && metrics.of("gridmark_oldest_waiting_seconds") > 1.0
+    });
+    let claimed = sandbox.metrics().of("gridmark_claimed_total");
+    let left = fs::read_dir(sandbox.path("inbox/team")).unwrap().count();
+    assert!(left > 20 && claimed as usize + left == 40, "{claimed} are taken, {left} are left");
+    fs::remove_file(sandbox.path("reports/folders")).unwrap();
+    sandbox.wait_for(40);
+    assert_eq!(sandbox.rows("folders/team.csv").len(), 40);
+    assert!(sandbox.metrics().of("gridmark_commit_errors_total") >= 1.0);
+    assert!(sandbox.get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+/// A sandbox whose processes may not read everything: root may, so they are somebody else's then.
+fn restricted() -> Option<Sandbox> {
+    let mut sandbox = Sandbox::new();
+    for i in 0..5 {
+        sandbox.write(format!("inbox/closed/{i}"), hexudoku(i));
+        sandbox.write(format!("inbox/open/{i}"), hexudoku(i));
+    }
+    let can_run = sandbox.run_as_nobody();
+    if !can_run {
+        eprintln!("skipped: nobody may not run the program");
+    }
+    can_run.then_some(sandbox)
+}
+
+fn permit(sandbox: &Sandbox, path: &str, mode: u32) {
+    fs::set_permissions(sandbox.path(path), Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_harms_no_other_and_is_graded_once_it_can() {
+    let Some(mut sandbox) = restricted() else { return };
+    permit(&sandbox, "inbox/closed", 0);
+    sandbox.start();
+    sandbox.wait_for(5);
+    assert!(sandbox.metrics().of("gridmark_scan_errors_total") >= 1.0);
+    assert!(sandbox.log().contains("inbox/closed"), "{}", sandbox.log());
+    permit(&sandbox, "inbox/closed", 0o755);
+    sandbox.wait_for(10);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_failed_and_harms_no_other() {
+    let Some(mut sandbox) = restricted() else { return };
+    permit(&sandbox, "inbox/open/3", 0);
+    sandbox.set("grade.tries_max", 1).start();
+    let rows = sandbox.wait_for(10);
+    let failed: Vec<&str> = rows
+        .iter()
+        .filter(|row| row.get("status") == "failed")
+        .map(|row| row.get("submission"))
+        .collect();
+    assert_eq!(failed, ["open/3"]);
+    sandbox.wait_until("it is kept", |sandbox| sandbox.has("quarantine/open/3"));
+}
+
+#[test]
+fn files_that_cannot_be_moved_stay_where_they_are_and_are_tried_again() {
+    let Some(mut sandbox) = restricted() else { return };
+    permit(&sandbox, "inbox/closed", 0o555);
+    sandbox.start_unready();
+    sandbox.wait_for(5);
+    sandbox
+        .wait_until("it says so", |sandbox| sandbox.get("/readyz").contains("cannot move closed/"));
+    permit(&sandbox, "inbox/closed", 0o755);
+    for row in sandbox.wait_for(10) {
+        assert_eq!(row.columns(&["attempt", "status"]), "1|graded");
+        assert_eq!(row.get("archived_as"), row.get("submission"));
+    }
+    sandbox.wait_until("it is ready again", |sandbox| {
+        sandbox.get("/readyz").starts_with("HTTP/1.1 200 OK\r\n")
+    });
+}
+
+#[test]
+fn once_does_not_hang_where_it_may_not_read_and_says_that_something_is_left() {
+    for (path, graded, left) in [("inbox/closed", 5, 1), ("inbox", 0, 1)] {
+        let Some(mut sandbox) = restricted() else { return };
+        permit(&sandbox, path, 0);
+        let output = sandbox.once();
+        let said = String::from_utf8(output.stdout).unwrap();
+        permit(&sandbox, path, 0o755);
+        assert_eq!(output.status.code(), Some(1), "{path}: {said}");
+        let wanted = format!("{graded} submissions graded, {graded} cases; {left} could not be");
+        assert!(said.starts_with(&wanted), "{path}: {said}");
+        assert_eq!(sandbox.submissions().len(), graded);
+    }
+}
+
+#[test]
+fn a_ledger_that_is_none_is_refused_and_left_as_it_is() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write("state/ledger.db", "not a ledger, and longer than the head of one".repeat(40));
+    let before = sandbox.text("state/ledger.db");
+    sandbox.write("inbox/p", hexudoku(1));
+    let output = sandbox.once();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("state/ledger.db"), "{errors}");
+    assert!(sandbox.has("inbox/p"));
+    assert_eq!(sandbox.text("state/ledger.db"), before);
+}
+
+#[test]
+fn an_address_that_is_taken_is_refused_with_the_flag_that_helps() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let sandbox = Sandbox::new();
+    sandbox.write("inbox/p", hexudoku(1));
+    let output = sandbox.start_at(&address);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    let said = format!("cannot listen on {address}; --listen takes another address");
+    assert!(errors.contains(&said), "{errors}");
+    assert!(sandbox.has("inbox/p"), "nothing may be taken by a service that does not start");
+}
