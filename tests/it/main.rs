@@ -11,6 +11,7 @@ mod judging;
 mod log;
 mod oracle;
 mod reading;
+mod readme;
 mod relative_root;
 mod samples;
 mod structure;
