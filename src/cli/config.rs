@@ -9,6 +9,11 @@ use std::process::ExitCode;
 
 /// The arguments of `gridmark config`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+What is shown is itself a settings file. A setting such as intake.settle_ms is also set by a
+variable such as GRIDMARK_INTAKE_SETTLE_MS.
+
+Exit code: 0 if the settings are good, else 1, and what is wrong on standard error.")]
 pub struct Args {
     /// Say whether this settings file is good, and nothing else
     #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "root", "listen", "settle"])]

@@ -11,6 +11,11 @@ use std::process::ExitCode;
 
 /// The arguments of `gridmark fill`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The filled boards are written to standard output, a blank line between two; a cell that no digit
+fits stays -. A board that cannot be read is left out and told on standard error.
+
+Exit code: 0 if every board was readable, else 1.")]
 pub struct Args {
     /// The boards [default: standard input]
     file: Option<PathBuf>,

@@ -13,6 +13,12 @@ const CASES_PER_WRITE: u64 = 512;
 
 /// The arguments of `gridmark generate`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+For example, 600 killer diagrams, a tenth of them broken, as 60 files in 6 folders, with the right
+answers beside them:
+  gridmark generate killer --cases 600 --faulty 0.1 --files 60 --folders 6 --into work --answers answers
+
+Files that are there already are never overwritten.")]
 pub struct Args {
     /// What to make
     #[arg(value_parser = super::kinds())]

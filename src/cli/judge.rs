@@ -9,7 +9,16 @@ use std::process::ExitCode;
 
 /// The arguments of `gridmark judge`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit code: 0 if everything was readable, right or wrong; else 1.")]
+#[command(after_help = "\
+The answers, on standard output:
+  killer    OK or NotOK, a line for each diagram
+  classic   Y or N for each solution, a line for each block
+  hexudoku  how many blanks Lazy Larry fills, a line for each board
+
+What cannot be read answers NotOK, N or 0, and is told on standard error as
+FILE:LINE:COLUMN: MESSAGE.
+
+Exit code: 0 if everything was readable, right or wrong; else 1.")]
 pub struct Args {
     /// Which puzzle the input holds
     #[arg(value_parser = super::kinds())]

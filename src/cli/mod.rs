@@ -25,11 +25,17 @@ use std::process::ExitCode;
 
 /// Grades sudoku submissions: killer, classic and hexudoku.
 #[derive(Debug, Parser)]
-#[command(name = "gridmark", version)]
+#[command(name = "gridmark", version, after_help = FIRST_STEPS)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
 }
+
+const FIRST_STEPS: &str = "\
+First steps:
+  gridmark serve            Then put files into the folder inbox; the marks come into reports.
+  gridmark grade FILE       The marks of one file, here and now.
+  gridmark COMMAND --help   What a command takes, and its exit codes.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

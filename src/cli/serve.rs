@@ -11,6 +11,19 @@ use std::process::ExitCode;
 
 /// The arguments of `gridmark serve`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Submissions go into ROOT/inbox and, once they are taken, into ROOT/archive. The marks are in
+ROOT/reports: submissions.csv, folders/FOLDER.csv, loose.csv.
+
+SIGTERM or SIGINT (Ctrl-C) ends the service once what was taken is graded; a second one ends it
+at once, and the next start makes up for it.
+
+Settings come from the defaults, the settings file, GRIDMARK_ variables and flags; a later one
+wins. `gridmark config` shows them all.
+
+Exit code: 0 if all that was taken is graded and safely written; 1 if not, or if the service
+could not start (with --once also if files were left in the inbox or went to quarantine); 130
+after a second signal.")]
 pub struct Args {
     #[command(flatten)]
     settings: SettingArgs,

@@ -139,7 +139,11 @@ pub fn run(settings: &Settings, mode: Mode) -> Result<Outcome, Error> {
 }
 
 /// Makes everything ready that the stages work on.
-fn prepare(settings: Settings) -> Result<(Shared, Lock, Vec<Claimed>), Error> {
+fn prepare(mut settings: Settings) -> Result<(Shared, Lock, Vec<Claimed>), Error> {
+    // Watch events name whole paths, whatever the path that is watched; and so should we.
+    let root = &mut settings.paths.root;
+    *root = std::path::absolute(&root)
+        .map_err(|source| Error::System { what: "in the working directory", source })?;
     let tier = match settings.grade.tier.trim() {
         "auto" => Tier::best(),
         name => Tier::named(name)?,

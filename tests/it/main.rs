@@ -12,6 +12,8 @@ mod kit;
 mod log;
 mod oracle;
 mod reading;
+mod readme;
+mod relative_root;
 mod samples;
 mod serve;
 mod structure;

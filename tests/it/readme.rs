@@ -1,0 +1,129 @@
+//! What README.md says is so.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The text between a heading and the next one of the same rank.
+fn section<'a>(readme: &'a str, heading: &str) -> &'a str {
+    let start = readme.find(&format!("\n{heading}\n")).expect(heading) + heading.len() + 2;
+    let rank = heading.split(' ').next().expect("a rank");
+    let end = readme[start..].find(&format!("\n{rank} ")).map_or(readme.len(), |end| start + end);
+    &readme[start..end]
+}
+
+/// The text of the first fenced block of this language in which `word` stands.
+fn block<'a>(text: &'a str, language: &str, word: &str) -> &'a str {
+    let blocks = text.split("\n```").filter_map(|part| part.strip_prefix(language)?.get(1..));
+    blocks.into_iter().find(|block| block.contains(word)).expect(word)
+}
+
+/// What stands between backticks, outside of fenced blocks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().flat_map(|line| line.split('`').skip(1).step_by(2))
+}
+
+/// All `"..."` in a source file.
+fn literals(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().flat_map(|line| line.split('"').skip(1).step_by(2))
+}
+
+#[test]
+fn the_first_drop_gives_the_rows_that_are_shown() {
+    let readme = read("README.md");
+    let drop = section(&readme, "## The first drop");
+    let folder = tempfile::tempdir().unwrap();
+    let gridmark = env!("CARGO_BIN_EXE_gridmark");
+    fs::create_dir(folder.path().join("inbox")).unwrap();
+    let commands = format!(
+        "set -e\ngridmark() {{ '{gridmark}' \"$@\"; }}\n{}\n{}",
+        block(drop, "sh", "mkdir team-07"),
+        "gridmark serve --once"
+    );
+    let ran = Command::new("sh")
+        .args(["-c", &commands])
+        .current_dir(folder.path())
+        .env("GRIDMARK_PUBLISH_DISK_FREE_BYTES_MIN", "0")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "4 submissions graded, 6 cases\n", "{ran:?}");
+
+    let report = |name: &str| fs::read_to_string(folder.path().join("reports").join(name)).unwrap();
+    assert_eq!(report("folders/team-07.csv").trim_end(), block(drop, "csv", ",at,").trim_end());
+    // Times differ from run to run.
+    let timeless = |text: &str| {
+        let mut rows = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+        let rows = rows.records().map(|row| row.unwrap());
+        let row = |row: csv::StringRecord| {
+            let fields = row.iter().enumerate().filter(|(i, _)| !matches!(i, 2 | 3));
+            fields.map(|(_, field)| field.to_owned()).collect::<Vec<_>>()
+        };
+        rows.map(row).collect::<BTreeSet<_>>()
+    };
+    let shown = block(drop, "csv", ",blake3,");
+    assert_eq!(timeless(&report("submissions.csv")), timeless(shown));
+}
+
+#[test]
+fn every_metric_is_in_the_table_and_no_other() {
+    let readme = read("README.md");
+    let name = |text: &str| text.split('{').next().unwrap_or_default().to_owned();
+    let ours = |name: &String| name.starts_with("gridmark_");
+    let told = quoted(section(&readme, "## Metrics and health")).map(name).filter(ours);
+    let sources = [read("src/event/mod.rs"), read("src/event/recorder.rs")];
+    let there = sources.iter().flat_map(|source| literals(source)).map(name).filter(ours);
+    assert_eq!(told.collect::<BTreeSet<_>>(), there.collect::<BTreeSet<_>>());
+}
+
+#[test]
+fn every_fault_code_is_told() {
+    let readme = read("README.md");
+    let told = quoted(section(&readme, "## How to read a mark")).collect::<BTreeSet<_>>();
+    let sources = [read("src/board/fault.rs"), read("src/board/mark.rs")];
+    let is_code = |text: &&str| {
+        text.contains('-') && text.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+    };
+    let codes = sources.iter().flat_map(|source| literals(source)).filter(is_code);
+    let codes = codes.collect::<BTreeSet<_>>();
+    assert!(codes.contains("cage-sum") && codes.contains("too-large"), "{codes:?}");
+    assert_eq!(codes.difference(&told).collect::<Vec<_>>(), Vec::<&&str>::new());
+}
+
+#[test]
+fn every_test_that_stands_behind_a_promise_is_there() {
+    let readme = read("README.md");
+    let promises = section(&readme, "## Promises");
+    for promise in 1..=8 {
+        let row = promises.lines().find(|line| line.starts_with(&format!("| P{promise} |")));
+        let tests = row.expect("a row for each promise").rsplit(" | ").next().unwrap();
+        let mut source = String::new();
+        let mut named = 0;
+        for word in quoted(tests) {
+            if word.ends_with(".rs") {
+                source = read(&format!("tests/it/{word}"));
+            } else {
+                assert!(source.contains(&format!("fn {word}(")), "P{promise}: {word}");
+                named += 1;
+            }
+        }
+        assert!(named > 0, "P{promise} has no test");
+    }
+}
+
+#[test]
+fn every_file_that_is_linked_is_there() {
+    let readme = read("README.md");
+    let links = readme.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let missing = links.filter(|link| !root().join(link).exists()).collect::<Vec<_>>();
+    assert_eq!(missing, Vec::<&str>::new());
+}
