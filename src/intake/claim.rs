@@ -7,7 +7,8 @@ use crate::ledger::Candidate;
 use crate::submission::{Claimed, Name};
 use std::time::{Duration, Instant};
 
-/// How long a file that could not be taken is left alone before the next try.
+/// How long a file that could not be taken is left alone before the second try; with each further
+/// failure it is longer.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
 impl Intake {
@@ -40,10 +41,9 @@ impl Intake {
 
     /// A run that is to end does not wait for room on the disk for ever.
     fn leave_ready(&mut self) {
-        let not_before = Instant::now() + RETRY_AFTER;
         for ready in std::mem::take(&mut self.ready) {
             event::claim_failed(&ready.name, &"the disk cannot be written or is nearly full");
-            self.waiting.settle_again(&ready.name, not_before);
+            self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
         }
     }
 
@@ -66,10 +66,9 @@ impl Intake {
             }
             Err(error) => {
                 self.parts.health.unwell("claims", format!("cannot take files: {error}"));
-                let not_before = Instant::now() + RETRY_AFTER;
                 for ready in batch {
                     event::claim_failed(&ready.name, &error);
-                    self.waiting.settle_again(&ready.name, not_before);
+                    self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
                 }
             }
         }
@@ -98,14 +97,14 @@ impl Intake {
                 }
                 Ok(Taken::Occupied) => {
                     released.push(claimed.id);
-                    self.waiting.settle_again(&ready.name, Instant::now());
+                    self.waiting.settle_again(&ready.name, Instant::now(), Duration::ZERO);
                 }
                 Err(error) => {
                     event::claim_failed(&ready.name, &error);
                     if !self.parts.archive.is_hidden(claimed.id) {
                         released.push(claimed.id);
                     }
-                    self.waiting.settle_again(&ready.name, Instant::now() + RETRY_AFTER);
+                    self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
                     failure = Some(format!("cannot move {} into the archive: {error}", ready.name));
                 }
             }

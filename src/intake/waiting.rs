@@ -226,11 +226,12 @@ impl WaitingRoom {
         self.files.remove(name);
     }
 
-    /// A file that was handed out could not be taken: it settles again, and is not tried before.
-    pub fn settle_again(&mut self, name: &Name, not_before: Instant) {
+    /// A file that was handed out could not be taken: it settles again, and is not tried before
+    /// this pause is over, which doubles with each failure up to sixteen times its length.
+    pub fn settle_again(&mut self, name: &Name, now: Instant, pause: Duration) {
         if let Some(file) = self.files.get_mut(name) {
             file.handed_out = false;
-            file.not_before = Some(not_before);
+            file.not_before = Some(now + pause * (1 << file.failures.min(4)));
             file.failures += 1;
         }
     }
@@ -383,10 +384,12 @@ mod tests {
     fn what_could_not_be_taken_is_handed_out_again_later() {
         let mut room = Room::new();
         assert!(room.see(0, look(5, 1_000), None));
-        room.0.settle_again(&name(), room.1 + seconds(5));
+        room.0.settle_again(&name(), room.1, seconds(5));
         assert!(!room.see(4, look(5, 1_000), None));
         assert_eq!(room.0.next_due(), Some(room.1 + seconds(5)));
         assert!(room.see(5, look(5, 1_000), None));
+        room.0.settle_again(&name(), room.1 + seconds(5), seconds(5));
+        assert_eq!(room.0.next_due(), Some(room.1 + seconds(15)));
     }
 
     #[test]
