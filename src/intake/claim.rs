@@ -33,6 +33,8 @@ impl Intake {
         }
         self.ready = left;
         let any = !batch.is_empty();
+        // Folders hold their entries in no order; people look for rows by name.
+        batch.sort_by(|a, b| a.name.cmp(&b.name));
         if any {
             self.claim_batch(batch);
         }
