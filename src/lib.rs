@@ -17,6 +17,7 @@
 //! - [`ledger`]: what has been claimed and marked.
 //! - [`archive`]: the folders through which a submission's file goes.
 //! - [`rows`]: the rows of the reports.
+//! - [`aside`]: what somebody else left where a report belongs is kept.
 //!
 //! The stages, which know of the shell only what they share:
 //!
@@ -40,6 +41,7 @@
 //! - [`cli`]: the commands that people type.
 
 pub mod archive;
+pub mod aside;
 pub mod board;
 pub mod cli;
 pub mod config;

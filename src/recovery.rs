@@ -5,7 +5,7 @@
 
 use crate::archive::{Archive, Taken};
 use crate::event;
-use crate::ledger::{Ledger, OpenClaim};
+use crate::ledger::{Ledger, OpenClaim, Report};
 use crate::submission::Claimed;
 use std::fs::File;
 use std::io;
@@ -30,10 +30,10 @@ pub fn recover(
     archive: &Archive,
     reports: &Path,
 ) -> Result<Vec<Claimed>, crate::ledger::Error> {
-    for (report, committed) in ledger.report_lengths()? {
+    for Report { path, length, .. } in ledger.reports()? {
         // What cannot be cut now is cut before anything is appended to it.
-        if let Ok(bytes @ 1..) = cut(&reports.join(report.as_path()), committed) {
-            event::report_cut(&report, bytes);
+        if let Ok(bytes @ 1..) = cut(&reports.join(path.as_path()), length) {
+            event::report_cut(&path, bytes);
         }
     }
     for (id, archived_as) in ledger.failed()? {

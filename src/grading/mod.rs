@@ -104,10 +104,7 @@ impl Grading {
     }
 
     fn limits(&self) -> Limits {
-        Limits {
-            case_bytes_max: self.parts.settings.case_bytes_max,
-            missing_cases_max: self.parts.settings.missing_cases_max,
-        }
+        limits(&self.parts.settings)
     }
 
     fn case_rows(&self, claimed: &Claimed) -> CaseRows {
@@ -173,6 +170,14 @@ impl Grading {
     }
 }
 
+/// What a reader takes upon itself by these settings.
+pub fn limits(settings: &config::Grade) -> Limits {
+    Limits {
+        case_bytes_max: settings.case_bytes_max,
+        missing_cases_max: settings.missing_cases_max,
+    }
+}
+
 /// Runs `work`; a panic of it is a failure of ours with the panic's words.
 fn guarded<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
     // What a panic leaves half done is thrown away by the caller.
@@ -188,16 +193,19 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
 }
 
 /// Marks cases and appends their rows.
-struct Marker<'a> {
-    judge: Judge,
-    rows: &'a CaseRows,
-    kind: Option<Kind>,
+pub struct Marker<'a> {
+    /// Marks the cases.
+    pub judge: Judge,
+    /// Writes the rows.
+    pub rows: &'a CaseRows,
+    /// The kind of the cases, if it could be told.
+    pub kind: Option<Kind>,
 }
 
 impl Marker<'_> {
     /// Marks the cases from `cases` in `found`, the first of which has this number in the
-    /// submission.
-    fn mark(
+    /// submission. `marks` is memory to be used again.
+    pub fn mark(
         &self,
         window: &[u8],
         found: &Found,

@@ -4,6 +4,7 @@
 //! ledger never touches submissions or reports; it says what is true of them.
 
 mod names;
+mod reading;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -12,8 +13,8 @@ use names::free_archive_name;
 
 use crate::board::{Kind, Verdict};
 use crate::submission::{Claimed, Name, Place, Progress, Signature, Status, Tally};
-use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Transaction, params};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -63,6 +64,17 @@ pub struct OpenClaim {
     pub claimed: Claimed,
     /// The inode that the file had in the inbox.
     pub inode: u64,
+}
+
+/// What the ledger knows of a report.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Its path under the reports.
+    pub path: Name,
+    /// How many bytes of it are committed.
+    pub length: u64,
+    /// Whether these are all of its rows.
+    pub whole: bool,
 }
 
 /// What one group commit makes true, all of it or nothing.
@@ -226,6 +238,38 @@ impl Ledger {
         })
     }
 
+    /// Records that rows are missing from a report, until [`Ledger::report_is_whole`] is told.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then nothing is recorded.
+    pub fn report_is_damaged(&self, report: &Name) -> Result<(), Error> {
+        self.transaction(|transaction| {
+            transaction.execute("UPDATE reports SET whole = 0 WHERE path = ?", [report]).map(drop)
+        })
+    }
+
+    /// Records that a report was written anew and has this length in bytes, and that these
+    /// submissions, of which it holds no rows, are to be graded from their beginning.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then nothing is recorded.
+    pub fn report_is_whole(
+        &self,
+        report: &Name,
+        length: u64,
+        restart: &[i64],
+    ) -> Result<(), Error> {
+        self.transaction(|transaction| {
+            let whole = "UPDATE reports SET whole = 1, length = ?2 WHERE path = ?1";
+            transaction.execute(whole, params![report, length as i64])?;
+            let mut begin_anew =
+                transaction.prepare("UPDATE submissions SET checkpoint = NULL WHERE id = ?")?;
+            restart.iter().try_for_each(|id| begin_anew.execute([id]).map(drop))
+        })
+    }
+
     /// Records a group of results and the lengths that the reports have with them.
     ///
     /// # Errors
@@ -282,110 +326,8 @@ impl Ledger {
             })
         })
     }
-
-    /// The claims that have no marks yet, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// If the ledger cannot be read.
-    pub fn open_claims(&self) -> Result<Vec<OpenClaim>, Error> {
-        let read = |row: &Row<'_>| {
-            let checkpoint: Option<String> = row.get("checkpoint")?;
-            let progress = match checkpoint {
-                Some(checkpoint) => Some(Progress { checkpoint, tally: tally(row)? }),
-                None => None,
-            };
-            Ok(OpenClaim {
-                inode: row.get::<_, i64>("inode")? as u64,
-                claimed: Claimed {
-                    id: row.get("id")?,
-                    name: row.get("name")?,
-                    attempt: row.get("attempt")?,
-                    archived_as: row.get("archived_as")?,
-                    received_at_ms: row.get("received_at")?,
-                    bytes: row.get::<_, i64>("bytes")? as u64,
-                    ready: Instant::now(),
-                    seen: None,
-                    tries: 0,
-                    progress,
-                },
-            })
-        };
-        let connection = self.connection();
-        (|| {
-            connection
-                .prepare("SELECT * FROM submissions WHERE state = 'claimed' ORDER BY id")?
-                .query_map([], read)?
-                .collect::<rusqlite::Result<_>>()
-        })()
-        .map_err(|error| self.sqlite(error))
-    }
-
-    /// The failed submissions, and where they lie under archive or quarantine, oldest first;
-    /// without those whose place in the archive is a later submission's by now.
-    ///
-    /// # Errors
-    ///
-    /// If the ledger cannot be read.
-    pub fn failed(&self) -> Result<Vec<(i64, Name)>, Error> {
-        let connection = self.connection();
-        (|| {
-            connection
-                .prepare(
-                    "SELECT id, archived_as FROM submissions AS failed WHERE state = 'failed'
-                     AND NOT EXISTS (SELECT 1 FROM submissions AS later
-                         WHERE later.archived_as = failed.archived_as AND later.id > failed.id)
-                     ORDER BY id",
-                )?
-                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-                .collect::<rusqlite::Result<_>>()
-        })()
-        .map_err(|error| self.sqlite(error))
-    }
-
-    /// The committed length of a report in bytes, if the ledger knows that report.
-    ///
-    /// # Errors
-    ///
-    /// If the ledger cannot be read.
-    pub fn report_length(&self, report: &Name) -> Result<Option<u64>, Error> {
-        self.connection()
-            .prepare_cached("SELECT length FROM reports WHERE path = ?")
-            .and_then(|mut query| query.query_row([report], |row| row.get::<_, i64>(0)).optional())
-            .map(|length| length.map(|length| length as u64))
-            .map_err(|error| self.sqlite(error))
-    }
-
-    /// All reports with their committed lengths in bytes.
-    ///
-    /// # Errors
-    ///
-    /// If the ledger cannot be read.
-    pub fn report_lengths(&self) -> Result<Vec<(Name, u64)>, Error> {
-        let connection = self.connection();
-        (|| {
-            connection
-                .prepare("SELECT path, length FROM reports ORDER BY path")?
-                .query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?
-                .collect::<rusqlite::Result<_>>()
-        })()
-        .map_err(|error| self.sqlite(error))
-    }
 }
 
 fn counts(tally: &Tally) -> [i64; Verdict::ALL.len()] {
     Verdict::ALL.map(|verdict| tally.of(verdict) as i64)
-}
-
-fn tally(row: &Row<'_>) -> rusqlite::Result<Tally> {
-    let count = |column| {
-        row.get::<_, Value>(column).map(|value| match value {
-            Value::Integer(count) => count as u64,
-            _ => 0,
-        })
-    };
-    Ok(Tally::from_counts(
-        [count("correct")?, count("wrong")?, count("unreadable")?, count("counted")?],
-        count("filled")?,
-    ))
 }

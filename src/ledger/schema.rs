@@ -28,7 +28,8 @@ const STEPS: [&str; 1] = ["
     CREATE INDEX submissions_failed ON submissions (id) WHERE state = 'failed';
     CREATE TABLE reports (
         path PRIMARY KEY,             -- under reports/; a blob where it is not UTF-8
-        length INTEGER NOT NULL       -- bytes that are committed
+        length INTEGER NOT NULL,      -- bytes that are committed
+        whole INTEGER NOT NULL DEFAULT 1 -- 0 where rows are missing, to be written anew
     ) WITHOUT ROWID;
 "];
 

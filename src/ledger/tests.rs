@@ -119,7 +119,24 @@ fn progress_and_results_survive_a_reopening() {
     assert_eq!(open[0].claimed.received_at_ms, 5);
     assert_eq!(open[0].claimed.progress, Some(progress));
     assert_eq!(ledger.report_length(&report).expect("length"), Some(42));
-    assert_eq!(ledger.report_lengths().expect("lengths"), [(report, 42)]);
+    let whole = Report { path: report.clone(), length: 42, whole: true };
+    assert_eq!(ledger.reports().expect("reports"), [whole]);
+    ledger.report_is_damaged(&report).expect("recorded");
+    assert!(!ledger.reports().expect("reports")[0].whole);
+    ledger.report_is_whole(&report, 7, &[open[0].claimed.id]).expect("recorded");
+    assert_eq!(
+        ledger.reports().expect("reports"),
+        [Report { path: report, length: 7, whole: true }]
+    );
+    assert_eq!(ledger.open_claims().expect("open claims")[0].claimed.progress, None);
+    let mut done = Vec::new();
+    ledger
+        .for_each_finished(|claimed, finished| {
+            done.push((claimed.name.to_string(), finished.status, finished.blake3));
+            Ok::<(), Error>(())
+        })
+        .expect("what is finished");
+    assert_eq!(done, [("q".to_owned(), Status::Graded, Some([1; 32]))]);
 }
 
 #[test]

@@ -24,7 +24,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// The report with a row per submission.
-const SUBMISSIONS: &[u8] = b"submissions.csv";
+pub const SUBMISSIONS: &[u8] = b"submissions.csv";
 
 /// Blocks of rows are put together up to this size.
 const SMALL_BLOCK_BYTES: usize = 64 << 10;
@@ -329,7 +329,8 @@ impl Result {
     }
 }
 
-fn row_of(claimed: &Claimed, done: &Finished, neutralise: bool) -> Vec<u8> {
+/// The row of a submission that is done, in `submissions.csv`.
+pub fn row_of(claimed: &Claimed, done: &Finished, neutralise: bool) -> Vec<u8> {
     let outcome = Outcome {
         status: done.status,
         graded_at_ms: done.graded_at_ms,

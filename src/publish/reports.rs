@@ -3,6 +3,7 @@
 
 use super::Error;
 use crate::archive::sync_file_systems;
+use crate::aside::set_aside;
 use crate::event;
 use crate::ledger::{Commit, Ledger};
 use crate::submission::Name;
@@ -113,15 +114,14 @@ impl Reports {
         let file = match opened {
             Ok(file) if file.metadata().map_err(failed)?.len() >= committed => file,
             Ok(_) => {
+                ledger.report_is_damaged(name)?;
                 set_aside(name, path, "rows that were committed are gone").map_err(failed)?;
                 self.create(path).map_err(failed)?
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if committed > 0 {
-                    event::report_restored(
-                        name,
-                        "it was removed; its earlier rows are in the ledger alone",
-                    );
+                    ledger.report_is_damaged(name)?;
+                    event::report_damaged(name);
                 }
                 self.create(path).map_err(failed)?
             }
@@ -238,20 +238,4 @@ impl Report {
         self.length += rows.len() as u64;
         Ok(())
     }
-}
-
-/// Renames what somebody else left where a report belongs, so that it stays as they left it.
-fn set_aside(name: &Name, path: &Path, why: &str) -> io::Result<()> {
-    for n in 1.. {
-        let mut aside = path.as_os_str().to_owned();
-        aside.push(format!(".aside-{n}"));
-        let aside = PathBuf::from(aside);
-        if aside.symlink_metadata().is_ok() {
-            continue;
-        }
-        std::fs::rename(path, &aside)?;
-        event::report_set_aside(name, &aside, why);
-        break;
-    }
-    Ok(())
 }

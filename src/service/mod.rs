@@ -1,6 +1,7 @@
 //! The service: builds the stages, wires them, runs them and ends them in order. It alone names
 //! them all.
 
+mod rebuild;
 mod stages;
 mod upkeep;
 
@@ -16,6 +17,7 @@ use crate::publish::Published;
 use crate::queue::{Limits, Queue};
 use crate::recovery::recover;
 use crate::submission::Claimed;
+use rebuild::Rebuild;
 use stages::{Ended, Stages};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -47,6 +49,14 @@ pub enum Error {
     /// The ledger cannot be used.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
+    /// A report from which rows are missing cannot be written anew.
+    #[error("cannot write the report {} anew", path.display())]
+    Report {
+        /// The report.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The address for metrics and health is not to be had.
     #[error("cannot listen on {address}; --listen takes another address")]
     Listen {
@@ -157,6 +167,7 @@ fn prepare(mut settings: Settings) -> Result<(Shared, Lock, Vec<Claimed>), Error
     let ledger = Ledger::open(&paths.state().join("ledger.db"))?;
     let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine())
         .map_err(|source| Error::Folder { path: paths.archive(), source })?;
+    Rebuild { ledger: &ledger, archive: &archive, settings: &settings, tier }.run()?;
     let claims = recover(&ledger, &archive, &paths.reports())?;
     let queue = Queue::new(Limits {
         files_max: settings.queue.files_max,

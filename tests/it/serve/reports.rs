@@ -18,8 +18,12 @@ fn with_two() -> Sandbox {
 }
 
 fn third(sandbox: &mut Sandbox) {
+    third_after(sandbox, 2);
+}
+
+fn third_after(sandbox: &mut Sandbox, submissions: usize) {
     sandbox.rename_in("team/3", classic(3, "Y"));
-    sandbox.wait_for(3);
+    sandbox.wait_for(submissions + 1);
 }
 
 fn names(sandbox: &Sandbox) -> Vec<String> {
@@ -76,37 +80,60 @@ fn a_report_that_is_written_to_in_place_while_it_runs_is_kept_aside() {
     third(&mut sandbox);
     assert_eq!(names(&sandbox), ALL);
     assert_eq!(sandbox.text(format!("{REPORT}.aside-1")), appended);
-    // What was committed is gone from this one, so all that can be done is to begin anew.
+    // What was committed is gone from this one, so it begins anew, until the next start.
     fs::write(sandbox.path(REPORT), "short\n").unwrap();
     sandbox.rename_in("team/4", classic(4, "Y"));
     sandbox.wait_for(4);
     assert_eq!(names(&sandbox), ["team/4|1"]);
     assert_eq!(sandbox.text(format!("{REPORT}.aside-2")), "short\n");
     assert_eq!(sandbox.metrics().of("gridmark_commit_errors_total"), 0.0);
+    sandbox.stop();
+    sandbox.start();
+    assert_eq!(names(&sandbox), [&ALL[..], &["team/4|1"]].concat());
+    // The one that had begun anew holds only rows of ours, and is kept all the same.
+    assert!(sandbox.path(format!("{REPORT}.aside-3")).exists());
 }
 
 #[test]
-fn a_report_that_was_cut_short_while_nothing_ran_is_kept_aside_and_begun_anew() {
+fn all_reports_are_written_anew_from_ledger_and_archive() {
+    let mut sandbox = with_two();
+    sandbox.rename_in("loose", hexudoku(7));
+    sandbox.wait_for(3);
+    sandbox.stop();
+    let reports = ["folders/team.csv", "loose.csv", "submissions.csv"];
+    let before = reports.map(|report| sandbox.text(format!("reports/{report}")));
+    fs::remove_dir_all(sandbox.path("reports")).unwrap();
+    sandbox.start();
+    assert_eq!(reports.map(|report| sandbox.text(format!("reports/{report}"))), before);
+    assert_eq!(sandbox.metrics().of("gridmark_reports_restored_total"), 3.0);
+    // And they go on from there.
+    third_after(&mut sandbox, 3);
+    assert_eq!(names(&sandbox), ALL);
+    assert_eq!(sandbox.submissions().len(), 4);
+}
+
+#[test]
+fn a_report_that_was_cut_short_while_nothing_ran_is_kept_aside_and_written_anew() {
     let mut sandbox = with_two();
     sandbox.stop();
     let short = sandbox.text(REPORT).lines().take(2).collect::<Vec<_>>().join("\n");
     fs::write(sandbox.path(REPORT), &short).unwrap();
     sandbox.start();
     third(&mut sandbox);
-    assert_eq!(names(&sandbox), ["team/3|1"]);
+    assert_eq!(names(&sandbox), ALL);
     assert!(sandbox.text(REPORT).starts_with("submission,attempt,case,"));
     assert_eq!(sandbox.text(format!("{REPORT}.aside-1")), short);
     assert_eq!(sandbox.submissions().len(), 3);
 }
 
 #[test]
-fn a_report_that_was_removed_while_nothing_ran_is_begun_anew() {
+fn a_report_that_was_removed_while_nothing_ran_is_written_anew() {
     let mut sandbox = with_two();
     sandbox.stop();
     fs::remove_file(sandbox.path(REPORT)).unwrap();
     sandbox.start();
     third(&mut sandbox);
-    assert_eq!(names(&sandbox), ["team/3|1"]);
+    assert_eq!(names(&sandbox), ALL);
     assert_eq!(sandbox.submissions().len(), 3);
     assert_eq!(sandbox.metrics().of("gridmark_reports_restored_total"), 1.0);
 }
@@ -143,6 +170,6 @@ fn a_folder_that_takes_the_place_of_a_known_report_stops_nothing() {
     sandbox.write(format!("{REPORT}/inner"), "theirs\n");
     sandbox.start();
     third(&mut sandbox);
-    assert_eq!(names(&sandbox), ["team/3|1"]);
+    assert_eq!(names(&sandbox), ALL);
     assert_eq!(sandbox.text(format!("{REPORT}.aside-1/inner")), "theirs\n");
 }

@@ -19,6 +19,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("rows", &["board", "submission"]),
     ("ledger", &["board", "submission"]),
     ("archive", &["submission"]),
+    ("aside", &["submission", "event"]),
     ("config", &[]),
     ("health", &["event"]),
     // The hand-over between stages.
@@ -32,7 +33,18 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ),
     (
         "publish",
-        &["board", "submission", "event", "config", "health", "ledger", "archive", "queue", "rows"],
+        &[
+            "aside",
+            "board",
+            "submission",
+            "event",
+            "config",
+            "health",
+            "ledger",
+            "archive",
+            "queue",
+            "rows",
+        ],
     ),
     ("recovery", &["submission", "event", "ledger", "archive"]),
     ("lock", &[]),

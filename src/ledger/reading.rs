@@ -1,0 +1,153 @@
+//! What the ledger says when it is asked.
+
+use super::{Error, Finished, Ledger, OpenClaim, Report};
+use crate::submission::{Claimed, Name, Progress, Status, Tally};
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension, Row};
+use std::time::Instant;
+
+impl Ledger {
+    /// The claims that have no marks yet, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn open_claims(&self) -> Result<Vec<OpenClaim>, Error> {
+        let read = |row: &Row<'_>| {
+            Ok(OpenClaim { inode: row.get::<_, i64>("inode")? as u64, claimed: claimed(row)? })
+        };
+        let connection = self.connection();
+        (|| {
+            connection
+                .prepare("SELECT * FROM submissions WHERE state = 'claimed' ORDER BY id")?
+                .query_map([], read)?
+                .collect::<rusqlite::Result<_>>()
+        })()
+        .map_err(|error| self.sqlite(error))
+    }
+
+    /// The failed submissions, and where they lie under archive or quarantine, oldest first;
+    /// without those whose place in the archive is a later submission's by now.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn failed(&self) -> Result<Vec<(i64, Name)>, Error> {
+        let connection = self.connection();
+        (|| {
+            connection
+                .prepare(
+                    "SELECT id, archived_as FROM submissions AS failed WHERE state = 'failed'
+                     AND NOT EXISTS (SELECT 1 FROM submissions AS later
+                         WHERE later.archived_as = failed.archived_as AND later.id > failed.id)
+                     ORDER BY id",
+                )?
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<_>>()
+        })()
+        .map_err(|error| self.sqlite(error))
+    }
+
+    /// The committed length of a report in bytes, if the ledger knows that report.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn report_length(&self, report: &Name) -> Result<Option<u64>, Error> {
+        self.connection()
+            .prepare_cached("SELECT length FROM reports WHERE path = ?")
+            .and_then(|mut query| query.query_row([report], |row| row.get::<_, i64>(0)).optional())
+            .map(|length| length.map(|length| length as u64))
+            .map_err(|error| self.sqlite(error))
+    }
+
+    /// All reports.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn reports(&self) -> Result<Vec<Report>, Error> {
+        let read = |row: &Row<'_>| {
+            let (path, whole) = (row.get("path")?, row.get("whole")?);
+            Ok(Report { path, length: row.get::<_, i64>("length")? as u64, whole })
+        };
+        let connection = self.connection();
+        (|| {
+            connection
+                .prepare("SELECT * FROM reports ORDER BY path")?
+                .query_map([], read)?
+                .collect::<rusqlite::Result<_>>()
+        })()
+        .map_err(|error| self.sqlite(error))
+    }
+
+    /// Shows every submission that is done, in the order in which they were, to `each`.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read, or whatever `each` fails with.
+    pub fn for_each_finished<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(Claimed, Finished) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let connection = self.connection();
+        let failed = |error| E::from(self.sqlite(error));
+        let mut query = connection
+            .prepare("SELECT * FROM submissions WHERE state <> 'claimed' ORDER BY graded_at, id")
+            .map_err(failed)?;
+        let mut rows = query.query([]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let done = (|| Ok((claimed(row)?, finished(row)?)))().map_err(failed)?;
+            each(done.0, done.1)?;
+        }
+        Ok(())
+    }
+}
+
+fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
+    let checkpoint: Option<String> = row.get("checkpoint")?;
+    let progress = match checkpoint {
+        Some(checkpoint) => Some(Progress { checkpoint, tally: tally(row)? }),
+        None => None,
+    };
+    Ok(Claimed {
+        id: row.get("id")?,
+        name: row.get("name")?,
+        attempt: row.get("attempt")?,
+        archived_as: row.get("archived_as")?,
+        received_at_ms: row.get("received_at")?,
+        bytes: row.get::<_, i64>("bytes")? as u64,
+        ready: Instant::now(),
+        seen: None,
+        tries: 0,
+        progress,
+    })
+}
+
+fn finished(row: &Row<'_>) -> rusqlite::Result<Finished> {
+    let (state, kind) = (row.get::<_, String>("state")?, row.get::<_, Option<String>>("kind")?);
+    let status = Status::ALL.into_iter().find(|status| status.word() == state);
+    Ok(Finished {
+        id: row.get("id")?,
+        status: status.unwrap_or(Status::Failed),
+        graded_at_ms: row.get("graded_at")?,
+        bytes: row.get::<_, i64>("bytes")? as u64,
+        blake3: row.get("blake3")?,
+        kind: kind.and_then(|kind| kind.parse().ok()),
+        tally: tally(row)?,
+        reason: row.get("reason")?,
+    })
+}
+
+fn tally(row: &Row<'_>) -> rusqlite::Result<Tally> {
+    let count = |column| {
+        row.get::<_, Value>(column).map(|value| match value {
+            Value::Integer(count) => count as u64,
+            _ => 0,
+        })
+    };
+    Ok(Tally::from_counts(
+        [count("correct")?, count("wrong")?, count("unreadable")?, count("counted")?],
+        count("filled")?,
+    ))
+}
