@@ -175,6 +175,19 @@ impl Archive {
         Ok(unlinkat(&folder, file, AtFlags::empty())?)
     }
 
+    /// Whether files can be moved into the archive at all, whatever may be wrong with one of them.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub fn probe(&self) -> io::Result<()> {
+        let folder = Folder::open_or_make(&self.archive, "".as_ref())?;
+        let name = format!("{HIDDEN_PREFIX}probe");
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(&folder, &name, flags, Mode::from_raw_mode(0o600))?;
+        Ok(unlinkat(&folder, &name, AtFlags::empty())?)
+    }
+
     /// How many files lie in quarantine.
     pub fn quarantined_files(&self) -> u64 {
         fn files(folder: &Path) -> u64 {

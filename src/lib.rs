@@ -16,6 +16,7 @@
 //! - [`health`]: whether the service is alive and ready, and why not.
 //! - [`ledger`]: what has been claimed and marked.
 //! - [`archive`]: the folders through which a submission's file goes.
+//! - [`disk`]: the room that is left.
 //! - [`rows`]: the rows of the reports.
 //! - [`aside`]: what somebody else left where a report belongs is kept.
 //!
@@ -45,6 +46,7 @@ pub mod aside;
 pub mod board;
 pub mod cli;
 pub mod config;
+pub mod disk;
 pub mod event;
 pub mod format;
 pub mod generate;

@@ -1,11 +1,14 @@
 //! The bounded hand-over from intake to grading, and what is under way behind it.
 //!
 //! Two lanes, so that a large file never makes small ones wait: small files are handed out in
-//! batches, large ones one by one. When it is full, intake stops taking files: they are safe where
-//! they lie.
+//! batches, large ones one by one. In each, folders take turns, so that a flood from one does not
+//! hold up the others. When it is full, intake stops taking files: they are safe where they lie.
 
-use crate::submission::Claimed;
-use std::collections::{HashMap, VecDeque};
+mod lane;
+
+use crate::submission::{Claimed, Name};
+use lane::Lane;
+use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -43,8 +46,8 @@ pub struct Queue {
 
 #[derive(Default)]
 struct State {
-    small: VecDeque<Claimed>,
-    large: VecDeque<Claimed>,
+    small: Lane,
+    large: Lane,
     /// Files that are tried again at a later time.
     later: Vec<(Instant, Claimed)>,
     bytes: u64,
@@ -56,6 +59,8 @@ struct State {
     /// Since when the oldest file that is ready, but not taken, is ready.
     oldest_outside: Option<Instant>,
     closed: bool,
+    /// Nothing is handed out any more.
+    abandoned: bool,
 }
 
 impl State {
@@ -64,7 +69,7 @@ impl State {
     }
 
     fn is_over(&self) -> bool {
-        self.closed && self.files() == 0 && self.grading == 0
+        self.abandoned || (self.closed && self.files() == 0 && self.grading == 0)
     }
 }
 
@@ -97,29 +102,35 @@ impl Queue {
         bytes.min(self.limits.chunk_bytes_max)
     }
 
-    /// Whether files of these sizes, in bytes, fit in together with what waits already: tells for
-    /// each in turn. An empty queue takes any one file; large files may fill half of it.
-    pub fn admit(&self, sizes: impl IntoIterator<Item = u64>) -> Vec<bool> {
+    /// Whether these files, with their sizes in bytes, fit in together with what waits already:
+    /// tells for each in turn. An empty queue takes any one file; large files may fill half of it,
+    /// and so may the small ones of one folder.
+    pub fn admit<'a>(&self, files: impl IntoIterator<Item = (&'a Name, u64)>) -> Vec<bool> {
         let state = self.state();
-        let (mut files, mut bytes) = (state.files(), state.bytes);
+        let half = self.limits.files_max / 2;
+        let (mut all, mut bytes) = (state.files(), state.bytes);
         let (mut large_files, mut large_bytes) = (state.large.len(), state.large_bytes);
-        sizes
-            .into_iter()
-            .map(|size| {
-                let (weight, large) = (self.weight(size), self.is_large(size));
-                let fits = files < self.limits.files_max && bytes + weight <= self.limits.bytes_max;
-                let fits_large = large_files < self.limits.files_max / 2
-                    && large_bytes + weight <= self.limits.bytes_max / 2;
-                let admitted = files == 0 || (fits && (!large || fits_large || large_files == 0));
-                if admitted {
-                    files += 1;
-                    bytes += weight;
-                    large_files += usize::from(large);
-                    large_bytes += if large { weight } else { 0 };
-                }
-                admitted
-            })
-            .collect()
+        let mut of_folder: HashMap<&[u8], usize> = HashMap::new();
+        let mut admit = |(name, size): (&'a Name, u64)| {
+            let (weight, large) = (self.weight(size), self.is_large(size));
+            let folder = name.folder().unwrap_or_default();
+            let mates =
+                of_folder.entry(folder).or_insert_with(|| state.small.len_of_folder(folder));
+            let fits = all < self.limits.files_max && bytes + weight <= self.limits.bytes_max;
+            let fits_large = large_files == 0
+                || (large_files < half && large_bytes + weight <= self.limits.bytes_max / 2);
+            let fits_half = if large { fits_large } else { *mates < half.max(1) };
+            let admitted = all == 0 || (fits && fits_half);
+            if admitted {
+                all += 1;
+                bytes += weight;
+                *mates += usize::from(!large);
+                large_files += usize::from(large);
+                large_bytes += if large { weight } else { 0 };
+            }
+            admitted
+        };
+        files.into_iter().map(&mut admit).collect()
     }
 
     /// Puts files in, whether there is room or not: whoever takes files asks [`Queue::admit`].
@@ -159,25 +170,17 @@ impl Queue {
         state.bytes += weight;
         if large {
             state.large_bytes += weight;
-            state.large.push_back(claimed);
+            state.large.push(claimed);
         } else {
-            state.small.push_back(claimed);
+            state.small.push(claimed);
         }
     }
 
     /// Waits for small files and hands out a batch of at most so many files and bytes, but at
     /// least one file. `None` when the queue is closed and nothing can come any more.
     pub fn next_batch(&self, files_max: usize, bytes_max: u64) -> Option<Vec<Claimed>> {
-        let mut state = self.wait_for(|state| !state.small.is_empty())?;
-        let mut batch = Vec::with_capacity(files_max.min(state.small.len()));
-        let mut bytes = 0;
-        while let Some(next) = state.small.front() {
-            if !batch.is_empty() && (batch.len() >= files_max || bytes + next.bytes > bytes_max) {
-                break;
-            }
-            bytes += next.bytes;
-            batch.extend(state.small.pop_front());
-        }
+        let mut state = self.wait_for(|state| state.small.len() > 0)?;
+        let batch = state.small.take_batch(files_max, bytes_max);
         self.hand_out(state, &batch);
         Some(batch)
     }
@@ -185,8 +188,8 @@ impl Queue {
     /// Waits for a large file and hands it out. `None` when the queue is closed and nothing can
     /// come any more.
     pub fn next_large(&self) -> Option<Claimed> {
-        let mut state = self.wait_for(|state| !state.large.is_empty())?;
-        let claimed = state.large.pop_front()?;
+        let mut state = self.wait_for(|state| state.large.len() > 0)?;
+        let claimed = state.large.take_batch(1, 0).pop()?;
         state.large_bytes -= self.weight(claimed.bytes);
         self.hand_out(state, std::slice::from_ref(&claimed));
         Some(claimed)
@@ -196,11 +199,11 @@ impl Queue {
         let mut state = self.state();
         loop {
             let next_due = self.take_due(&mut state);
-            if there(&state) {
-                return Some(state);
-            }
             if state.is_over() {
                 return None;
+            }
+            if there(&state) {
+                return Some(state);
             }
             state = match next_due {
                 Some(due) => {
@@ -272,6 +275,17 @@ impl Queue {
         state.files() == 0 && state.grading == 0
     }
 
+    /// Hands out nothing any more: what waits or is under way is left to the next start.
+    pub fn abandon(&self) {
+        self.state().abandoned = true;
+        self.changed.notify_all();
+    }
+
+    /// Whether what is under way is to be left to the next start.
+    pub fn is_abandoned(&self) -> bool {
+        self.state().abandoned
+    }
+
     /// Takes note since when the oldest file that there was no room for has been ready.
     pub fn set_oldest_outside(&self, since: Option<Instant>) {
         self.state().oldest_outside = since;
@@ -286,10 +300,10 @@ impl Queue {
     /// What waits and what is under way now.
     pub fn flow(&self) -> Flow {
         let state = self.state();
-        let fronts = [state.small.front(), state.large.front()].into_iter().flatten();
-        let waiting = fronts.chain(state.later.iter().map(|(_, claimed)| claimed));
-        let inside = waiting.map(|claimed| claimed.ready).chain(state.in_flight.values().copied());
-        let oldest = inside.chain(state.oldest_outside);
+        let waiting = [&state.small, &state.large].into_iter().filter_map(Lane::oldest);
+        let later = state.later.iter().map(|(_, claimed)| claimed.ready);
+        let under_way = state.in_flight.values().copied();
+        let oldest = waiting.chain(later).chain(under_way).chain(state.oldest_outside);
         Flow {
             queue_files: state.files(),
             queue_bytes: state.bytes,

@@ -35,7 +35,14 @@ impl Folder {
     }
 
     fn step_down(root: &Path, below: &OsStr, make: bool) -> io::Result<Folder> {
-        let mut fd = rustix::fs::openat(CWD, root, FOLDER, Mode::empty())?;
+        let mut fd = match rustix::fs::openat(CWD, root, FOLDER, Mode::empty()) {
+            Err(Errno::NOENT) if make => {
+                // Somebody has removed what the service made when it started.
+                std::fs::create_dir_all(root)?;
+                rustix::fs::openat(CWD, root, FOLDER, Mode::empty())?
+            }
+            other => other?,
+        };
         for part in Path::new(below).components() {
             let part = part.as_os_str();
             let flags = FOLDER | OFlags::NOFOLLOW;

@@ -316,12 +316,6 @@ pub fn rebuild_failed(name: &Name, error: &dyn std::fmt::Display) {
     error!(%name, %error, "cannot write the rows of a submission anew: its file in the archive cannot be read");
 }
 
-/// A report was removed, and what it held is missing until the next start writes it anew.
-pub fn report_damaged(report: &Name) {
-    counter!("gridmark_reports_damaged_total").increment(1);
-    error!(%report, "a report was removed; it begins anew, and the next start writes its earlier rows");
-}
-
 /// A report was replaced or removed by someone else; it is there again with all that is committed.
 pub fn report_restored(report: &Name, why: &str) {
     counter!("gridmark_reports_restored_total").increment(1);

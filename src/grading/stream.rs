@@ -84,6 +84,11 @@ impl Grading {
             if over {
                 return Ok(());
             }
+            if self.parts.queue.is_abandoned() {
+                // What could not be committed is left to the next start, and so is the rest.
+                self.parts.queue.graded(1);
+                return Ok(());
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use crate::archive::Taken;
 use crate::event::Via;
 use crate::ledger::Candidate;
 use crate::submission::{Claimed, Name};
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 /// How long a file that could not be taken is left alone before the second try; with each further
@@ -24,10 +25,14 @@ impl Intake {
             return false;
         }
         let most = self.parts.settings.claim_files_max;
+        take_turns(&mut self.ready);
         let looked_at = self.ready.iter().take(most);
-        let admitted = self.parts.queue.admit(looked_at.map(|ready| ready.look.signature.bytes));
+        let admitted = self
+            .parts
+            .queue
+            .admit(looked_at.map(|ready| (&ready.name, ready.look.signature.bytes)));
         let mut batch = Vec::with_capacity(admitted.len());
-        let mut left = std::collections::VecDeque::new();
+        let mut left = VecDeque::new();
         for (i, ready) in std::mem::take(&mut self.ready).into_iter().enumerate() {
             if admitted.get(i) == Some(&true) { batch.push(ready) } else { left.push_back(ready) }
         }
@@ -79,7 +84,7 @@ impl Intake {
     fn take_all(&mut self, batch: Vec<Ready>, claims: Vec<Claimed>) {
         let mut released = Vec::new();
         let (mut by_event, mut by_scan) = (0, 0);
-        let mut failure = None;
+        let mut failed = false;
         let archive = std::sync::Arc::clone(&self.parts.archive);
         let mut taker = archive.taker();
         let mut taken = Vec::with_capacity(batch.len());
@@ -107,14 +112,18 @@ impl Intake {
                         released.push(claimed.id);
                     }
                     self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
-                    failure = Some(format!("cannot move {} into the archive: {error}", ready.name));
+                    failed = true;
                 }
             }
         }
         self.parts.queue.push_all(taken);
-        match failure {
-            Some(reason) => self.parts.health.unwell("archive", reason),
-            None => self.parts.health.well("archive"),
+        // What is wrong with one file or folder of the inbox keeps nobody else from being graded.
+        match failed.then(|| archive.probe()) {
+            Some(Err(error)) => {
+                let reason = format!("cannot move files into the archive: {error}");
+                self.parts.health.unwell("archive", reason);
+            }
+            Some(Ok(())) | None => self.parts.health.well("archive"),
         }
         event::claimed(by_event + by_scan);
         event::found(Via::Event, by_event);
@@ -177,4 +186,18 @@ impl Intake {
             self.put_back(claimed, why);
         }
     }
+}
+
+/// Puts ready files in an order in which folders take turns.
+fn take_turns(ready: &mut VecDeque<Ready>) {
+    let mut turns: HashMap<Vec<u8>, usize> = HashMap::new();
+    let mut turn_of = |ready: &Ready| {
+        let turn = turns.entry(ready.name.folder().unwrap_or_default().to_owned()).or_default();
+        *turn += 1;
+        *turn
+    };
+    let turns: Vec<usize> = ready.iter().map(&mut turn_of).collect();
+    let mut with_turns: Vec<(usize, Ready)> = turns.into_iter().zip(ready.drain(..)).collect();
+    with_turns.sort_by_key(|(turn, _)| *turn);
+    ready.extend(with_turns.into_iter().map(|(_, ready)| ready));
 }

@@ -249,24 +249,15 @@ impl Ledger {
         })
     }
 
-    /// Records that a report was written anew and has this length in bytes, and that these
-    /// submissions, of which it holds no rows, are to be graded from their beginning.
+    /// Records that a report was written anew and has this length in bytes.
     ///
     /// # Errors
     ///
     /// If the transaction fails; then nothing is recorded.
-    pub fn report_is_whole(
-        &self,
-        report: &Name,
-        length: u64,
-        restart: &[i64],
-    ) -> Result<(), Error> {
+    pub fn report_is_whole(&self, report: &Name, length: u64) -> Result<(), Error> {
         self.transaction(|transaction| {
             let whole = "UPDATE reports SET whole = 1, length = ?2 WHERE path = ?1";
-            transaction.execute(whole, params![report, length as i64])?;
-            let mut begin_anew =
-                transaction.prepare("UPDATE submissions SET checkpoint = NULL WHERE id = ?")?;
-            restart.iter().try_for_each(|id| begin_anew.execute([id]).map(drop))
+            transaction.execute(whole, params![report, length as i64]).map(drop)
         })
     }
 

@@ -8,6 +8,7 @@ mod reports;
 use crate::archive::Archive;
 use crate::board::Kind;
 use crate::config;
+use crate::disk::free_bytes;
 use crate::event;
 use crate::health::Health;
 use crate::ledger::{Commit, Finished, Ledger};
@@ -35,6 +36,9 @@ const BEAT: Duration = Duration::from_secs(1);
 /// The pause after the first failed commit; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
+/// The longest pause between two tries when the service is to end.
+const PAUSE_AT_THE_END: Duration = Duration::from_millis(200);
+
 /// How often a service that is to end goes on trying to commit.
 const TRIES_AT_THE_END: u32 = 5;
 
@@ -52,6 +56,10 @@ pub struct Parts {
     pub budget: Arc<Budget>,
     /// The folder of reports.
     pub reports: PathBuf,
+    /// How many reports are kept open; each holds a descriptor.
+    pub open_reports_max: usize,
+    /// Writes a report anew that somebody has damaged; or why it cannot, in words.
+    pub rebuild: RebuildReport,
     /// Its settings.
     pub settings: config::Publish,
     /// Whether the service is to end.
@@ -59,6 +67,9 @@ pub struct Parts {
     /// What has been published.
     pub published: Arc<Published>,
 }
+
+/// Writes a damaged report anew, all rows that are committed; or says why it cannot.
+pub type RebuildReport = Box<dyn Fn(&Name) -> std::result::Result<(), String> + Send>;
 
 /// What has been published since the start.
 #[derive(Default)]
@@ -76,6 +87,8 @@ pub struct Publisher {
     parts: Parts,
     reports: Reports,
     pending: Pending,
+    /// Results could not be made durable before the end of the service.
+    gave_up: bool,
 }
 
 /// What waits for the next commit.
@@ -101,6 +114,15 @@ struct Result {
 enum Error {
     #[error("cannot write the report {report}: {source}")]
     Report { report: String, source: std::io::Error },
+    #[error("cannot write the report {report} anew: {why}")]
+    Rebuild { report: String, why: String },
+    #[error(
+        "the disk that holds {folder} has {free} bytes free, fewer than \
+         publish.disk_free_bytes_min = {least}"
+    )]
+    DiskNearlyFull { folder: String, free: u64, least: u64 },
+    #[error("cannot write to {folder}: {why}")]
+    Disk { folder: String, why: String },
     #[error("cannot make the archive durable: {0}")]
     Archive(std::io::Error),
     #[error(transparent)]
@@ -110,8 +132,8 @@ enum Error {
 impl Publisher {
     /// The stage.
     pub fn new(parts: Parts) -> Publisher {
-        let reports = Reports::new(parts.reports.clone());
-        Publisher { parts, reports, pending: Pending::default() }
+        let reports = Reports::new(parts.reports.clone(), parts.open_reports_max);
+        Publisher { parts, reports, pending: Pending::default(), gave_up: false }
     }
 
     /// Publishes results until nobody can send any more. `false` if the last ones could not be
@@ -150,6 +172,7 @@ impl Publisher {
 
     fn is_full(&self) -> bool {
         self.pending.bytes >= self.parts.settings.pending_bytes_max
+            || self.pending.rows.len() >= self.parts.open_reports_max
     }
 
     /// How long the next result may keep those that are pending waiting.
@@ -199,10 +222,11 @@ impl Publisher {
             }
             if self.parts.stopping.load(Ordering::Acquire) {
                 tries_at_the_end += 1;
-                if tries_at_the_end > TRIES_AT_THE_END {
+                if self.gave_up || tries_at_the_end > TRIES_AT_THE_END {
                     self.give_up();
                     return false;
                 }
+                pause = pause.min(PAUSE_AT_THE_END);
             }
             std::thread::sleep(pause.min(pause_max));
             pause *= 2;
@@ -211,7 +235,8 @@ impl Publisher {
 
     /// Appends all rows, makes them durable and commits; returns how many bytes were appended.
     fn try_commit(&mut self) -> std::result::Result<u64, Error> {
-        let Publisher { parts, reports, pending } = self;
+        self.look_at_disk()?;
+        let Publisher { parts, reports, pending, .. } = self;
         let graded_at_ms = Timestamp::now().as_millisecond();
         let neutralise = parts.settings.neutralise_formulas;
         let mut commit = Commit::default();
@@ -240,10 +265,10 @@ impl Publisher {
         let summaries = (!summary.is_empty()).then_some(&submissions);
         reports.introduce(&parts.ledger, pending.rows.keys().chain(summaries))?;
         for (report, rows) in &pending.rows {
-            bytes += reports.append(&parts.ledger, report, CASE_HEADER, rows)?;
+            bytes += reports.append(parts, report, CASE_HEADER, rows)?;
         }
         if let Some(report) = summaries {
-            bytes += reports.append(&parts.ledger, report, SUBMISSION_HEADER, &[summary])?;
+            bytes += reports.append(parts, report, SUBMISSION_HEADER, &[summary])?;
         }
         reports.sync()?;
         parts.archive.sync().map_err(Error::Archive)?;
@@ -253,8 +278,23 @@ impl Publisher {
         Ok(bytes)
     }
 
+    /// Makes sure that a commit leaves as much of the disk free as it should.
+    fn look_at_disk(&self) -> std::result::Result<(), Error> {
+        let least = self.parts.settings.disk_free_bytes_min;
+        let folder = self.parts.reports.display().to_string();
+        match free_bytes(&self.parts.reports) {
+            Ok(free) if free < least => Err(Error::DiskNearlyFull { folder, free, least }),
+            // A folder that is gone is made again when a report is.
+            Err(_) if !self.parts.reports.exists() => Ok(()),
+            Err(why) => Err(Error::Disk { folder, why }),
+            Ok(_) => Ok(()),
+        }
+    }
+
     /// Lets go of what is pending: its claims stand, and the next start grades them again.
     fn give_up(&mut self) {
+        self.gave_up = true;
+        self.parts.queue.abandon();
         let pending = std::mem::take(&mut self.pending);
         self.parts.queue.done(pending.results.iter().map(|result| result.claimed.id));
         self.parts.budget.give(pending.results.iter().map(|result| result.rows_bytes).sum());

@@ -1,20 +1,17 @@
 //! The report files: appended to, cut back to what is committed, and told apart from what somebody
 //! else has put in their place.
 
-use super::Error;
+use super::{Error, Parts};
 use crate::archive::sync_file_systems;
 use crate::aside::set_aside;
 use crate::event;
 use crate::ledger::{Commit, Ledger};
-use crate::submission::Name;
+use crate::submission::{Name, Signature};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-
-/// Reports that are kept open from commit to commit.
-const OPEN_REPORTS_MAX: usize = 256;
 
 /// Up to so many files are synced one by one; beyond it the whole file system is.
 const FILE_SYNCS_MAX: usize = 8;
@@ -22,6 +19,8 @@ const FILE_SYNCS_MAX: usize = 8;
 /// All reports.
 pub(super) struct Reports {
     folder: PathBuf,
+    /// How many reports are kept open from commit to commit.
+    open_max: usize,
     open: HashMap<Name, Report>,
     /// Folders in which a report was made since the last sync.
     new_entries_in: BTreeSet<PathBuf>,
@@ -34,11 +33,23 @@ struct Report {
     committed: u64,
     /// How long it is with what was appended since.
     length: u64,
+    /// What it looked like when we had written to it last.
+    left: Signature,
+}
+
+/// What stands where a report belongs.
+enum Stands {
+    /// The report as we left it.
+    Ours,
+    /// Something else or nothing, but what we have open is as we left it.
+    Replaced,
+    /// Somebody has written into the report.
+    Changed,
 }
 
 impl Reports {
-    pub(super) fn new(folder: PathBuf) -> Reports {
-        Reports { folder, open: HashMap::new(), new_entries_in: BTreeSet::new() }
+    pub(super) fn new(folder: PathBuf, open_max: usize) -> Reports {
+        Reports { folder, open_max, open: HashMap::new(), new_entries_in: BTreeSet::new() }
     }
 
     /// Makes reports known to the ledger, all that are new in one transaction, before anything is
@@ -67,73 +78,62 @@ impl Reports {
         Ok(())
     }
 
-    /// Appends rows to a report that was introduced, with the header first if it is new. Returns how many bytes.
+    /// Appends rows to a report that was introduced, with the header first if it is new. Returns
+    /// how many bytes.
     pub(super) fn append(
         &mut self,
-        ledger: &Ledger,
+        parts: &Parts,
         name: &Name,
         header: &str,
         rows: &[Vec<u8>],
     ) -> Result<u64, Error> {
         let failed = |source| Error::Report { report: name.to_string(), source };
         let path = self.folder.join(name.as_path());
-        let stays = match self.open.get(name) {
-            Some(report) => report.is_at(&path),
-            None => false,
-        };
-        if !stays {
-            let report = match self.open.remove(name) {
-                Some(report) if report.is_whole() => {
-                    self.restore(name, &path, report).map_err(failed)?
+        let mut report = match self.open.remove(name) {
+            None => self.open(parts, name, &path)?,
+            Some(report) => match report.stands(&path).map_err(failed)? {
+                Stands::Ours => report,
+                Stands::Replaced => self.restore(name, &path, report).map_err(failed)?,
+                Stands::Changed => {
+                    rebuild(parts, name)?;
+                    self.open(parts, name, &path)?
                 }
-                _ => self.open(ledger, name, &path)?,
-            };
-            self.open.insert(name.clone(), report);
-        }
-        let Some(report) = self.open.get_mut(name) else {
-            return Ok(0);
+            },
         };
         let before = report.length;
-        if report.length == 0 {
-            report.append(header.as_bytes()).map_err(failed)?;
-        }
-        for block in rows {
-            report.append(block).map_err(failed)?;
-        }
-        Ok(report.length - before)
+        let appended = report.append_all(header, rows);
+        let bytes = report.length - before;
+        self.open.insert(name.clone(), report);
+        appended.map_err(failed)?;
+        Ok(bytes)
     }
 
-    /// Opens a report at the length that the ledger says.
-    fn open(&mut self, ledger: &Ledger, name: &Name, path: &Path) -> Result<Report, Error> {
+    /// Opens a report at the length that the ledger says. One from which rows are missing is
+    /// written anew first.
+    fn open(&mut self, parts: &Parts, name: &Name, path: &Path) -> Result<Report, Error> {
         let failed = |source| Error::Report { report: name.to_string(), source };
-        let committed = ledger.report_length(name)?.unwrap_or(0);
-        if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        let mut committed = parts.ledger.report_length(name)?.unwrap_or(0);
+        let there = path.symlink_metadata();
+        let is_whole =
+            there.as_ref().is_ok_and(|found| found.is_file() && found.len() >= committed);
+        if !is_whole && committed > 0 {
+            rebuild(parts, name)?;
+            committed = parts.ledger.report_length(name)?.unwrap_or(0);
+        } else if there.is_ok_and(|found| !found.is_file()) {
             set_aside(name, path, "it is no file").map_err(failed)?;
         }
-        let opened = File::options().read(true).write(true).open(path);
-        let file = match opened {
-            Ok(file) if file.metadata().map_err(failed)?.len() >= committed => file,
-            Ok(_) => {
-                ledger.report_is_damaged(name)?;
-                set_aside(name, path, "rows that were committed are gone").map_err(failed)?;
-                self.create(path).map_err(failed)?
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if committed > 0 {
-                    ledger.report_is_damaged(name)?;
-                    event::report_damaged(name);
-                }
-                self.create(path).map_err(failed)?
-            }
-            Err(error) => return Err(failed(error)),
-        };
+        let file = match File::options().read(true).write(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.create(path),
+            opened => opened,
+        }
+        .map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
-        let committed = committed.min(length);
         if length > committed {
             file.set_len(committed).map_err(failed)?;
             event::report_cut(name, length - committed);
         }
-        Ok(Report { file, committed, length: committed })
+        let left = Signature::of(&file.metadata().map_err(failed)?);
+        Ok(Report { file, committed, length: committed, left })
     }
 
     fn create(&mut self, path: &Path) -> io::Result<File> {
@@ -164,7 +164,8 @@ impl Reports {
             at += most as u64;
         }
         event::report_restored(name, why);
-        Ok(Report { file, committed: lost.committed, length: lost.committed })
+        let left = Signature::of(&file.metadata()?);
+        Ok(Report { file, committed: lost.committed, length: lost.committed, left })
     }
 
     /// Makes durable what was appended.
@@ -197,7 +198,7 @@ impl Reports {
 
     /// The ledger has these lengths now.
     pub(super) fn committed(&mut self) {
-        if self.open.len() > OPEN_REPORTS_MAX {
+        if self.open.len() > self.open_max {
             self.open.clear();
         }
         for report in self.open.values_mut() {
@@ -208,34 +209,42 @@ impl Reports {
     /// Cuts off what was appended and not committed. A report that cannot be cut now is opened
     /// anew, and cut, before anything is appended to it.
     pub(super) fn roll_back(&mut self) {
-        self.open.retain(|_, report| {
-            let cut =
-                report.length == report.committed || report.file.set_len(report.committed).is_ok();
-            report.length = report.committed;
-            cut
-        });
+        self.open.retain(|_, report| report.length == report.committed || report.cut().is_ok());
     }
 }
 
+/// Has a report written anew.
+fn rebuild(parts: &Parts, name: &Name) -> Result<(), Error> {
+    (parts.rebuild)(name).map_err(|why| Error::Rebuild { report: name.to_string(), why })
+}
+
 impl Report {
-    /// Whether this is still what stands at `path`, as long as we left it.
-    fn is_at(&self, path: &Path) -> bool {
-        match (path.symlink_metadata(), self.file.metadata()) {
-            (Ok(there), Ok(ours)) => {
-                (there.dev(), there.ino()) == (ours.dev(), ours.ino()) && ours.len() == self.length
-            }
-            _ => false,
+    /// What stands at `path`, compared with how we left this report.
+    fn stands(&self, path: &Path) -> io::Result<Stands> {
+        let ours = Signature::of(&self.file.metadata()?);
+        if ours != self.left {
+            return Ok(Stands::Changed);
         }
+        let there = path.symlink_metadata();
+        let is_ours = there.is_ok_and(|found| Signature::of(&found).identity == ours.identity);
+        Ok(if is_ours { Stands::Ours } else { Stands::Replaced })
     }
 
-    /// Whether what we have open still has every byte that was committed.
-    fn is_whole(&self) -> bool {
-        self.file.metadata().is_ok_and(|found| found.len() >= self.committed)
+    fn append_all(&mut self, header: &str, rows: &[Vec<u8>]) -> io::Result<()> {
+        let header = if self.length == 0 { header } else { "" };
+        for block in std::iter::once(header.as_bytes()).chain(rows.iter().map(Vec::as_slice)) {
+            self.file.write_all_at(block, self.length)?;
+            self.length += block.len() as u64;
+        }
+        self.left = Signature::of(&self.file.metadata()?);
+        Ok(())
     }
 
-    fn append(&mut self, rows: &[u8]) -> io::Result<()> {
-        self.file.write_all_at(rows, self.length)?;
-        self.length += rows.len() as u64;
+    /// Cuts off what was appended and not committed.
+    fn cut(&mut self) -> io::Result<()> {
+        self.file.set_len(self.committed)?;
+        self.length = self.committed;
+        self.left = Signature::of(&self.file.metadata()?);
         Ok(())
     }
 }

@@ -22,17 +22,54 @@ fn ids(batch: Option<Vec<Claimed>>) -> Option<Vec<i64>> {
     batch.map(|batch| batch.iter().map(|claimed| claimed.id).collect())
 }
 
+fn admit(queue: &Queue, folders: &[&str], sizes: &[u64]) -> Vec<bool> {
+    let names = folders.iter().map(|folder| Name::from_bytes(format!("{folder}/p")));
+    let names = names.collect::<Vec<_>>();
+    queue.admit(names.iter().zip(sizes.iter().copied()))
+}
+
+fn file_in(folder: &str, id: i64) -> Claimed {
+    Claimed { name: Name::from_bytes(format!("{folder}/p{id}")), ..file(id, 1) }
+}
+
+#[test]
+fn a_folder_may_fill_half_of_it() {
+    let queue = Queue::new(LIMITS);
+    queue.push_all([file_in("a", 1)]);
+    assert_eq!(admit(&queue, &["a", "a", "b", "b"], &[1; 4]), [true, false, true, true]);
+}
+
+#[test]
+fn folders_take_turns() {
+    let queue = Queue::new(LIMITS);
+    queue.push_all((1..=4).map(|id| file_in("flood", id)));
+    queue.push_all([file_in("b", 5), file_in("c", 6)]);
+    assert_eq!(ids(queue.next_batch(3, 99)), Some(vec![1, 5, 6]));
+    queue.push_all([file_in("d", 7)]);
+    assert_eq!(ids(queue.next_batch(9, 99)), Some(vec![2, 7, 3, 4]));
+}
+
+#[test]
+fn an_abandoned_queue_hands_nothing_out() {
+    let queue = Queue::new(LIMITS);
+    queue.push_all([file(1, 4), file(2, 11)]);
+    queue.abandon();
+    assert!(queue.next_batch(9, 9).is_none());
+    assert!(queue.next_large().is_none());
+}
+
 #[test]
 fn it_admits_what_fits_and_large_files_into_one_half() {
     let queue = Queue::new(LIMITS);
-    assert_eq!(queue.admit([1, 1, 1, 1, 1]), [true, true, true, true, false]);
-    assert_eq!(queue.admit([1_000, 1_000, 1_000, 1]), [true, true, false, true]);
+    assert_eq!(admit(&queue, &["a", "b", "c", "d", "e"], &[1; 5]), [true, true, true, true, false]);
+    let sizes = [1_000, 1_000, 1_000, 1];
+    assert_eq!(admit(&queue, &["a"; 4], &sizes), [true, true, false, true]);
 }
 
 #[test]
 fn an_empty_queue_takes_any_one_file() {
     let queue = Queue::new(Limits { files_max: 4, bytes_max: 5, chunk_bytes_max: 10 });
-    assert_eq!(queue.admit([7, 1]), [true, false]);
+    assert_eq!(admit(&queue, &["a", "b"], &[7, 1]), [true, false]);
 }
 
 #[test]

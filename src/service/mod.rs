@@ -167,7 +167,14 @@ fn prepare(mut settings: Settings) -> Result<(Shared, Lock, Vec<Claimed>), Error
     let ledger = Ledger::open(&paths.state().join("ledger.db"))?;
     let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine())
         .map_err(|source| Error::Folder { path: paths.archive(), source })?;
-    Rebuild { ledger: &ledger, archive: &archive, settings: &settings, tier }.run()?;
+    let (ledger, archive) = (Arc::new(ledger), Arc::new(archive));
+    let rebuild = Rebuild {
+        ledger: Arc::clone(&ledger),
+        archive: Arc::clone(&archive),
+        settings: settings.clone(),
+        tier,
+    };
+    rebuild.run()?;
     let claims = recover(&ledger, &archive, &paths.reports())?;
     let queue = Queue::new(Limits {
         files_max: settings.queue.files_max,
@@ -179,8 +186,8 @@ fn prepare(mut settings: Settings) -> Result<(Shared, Lock, Vec<Claimed>), Error
     let shared = Shared {
         settings,
         tier,
-        ledger: Arc::new(ledger),
-        archive: Arc::new(archive),
+        ledger,
+        archive,
         queue: Arc::new(queue),
         health,
         published: Arc::default(),

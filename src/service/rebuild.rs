@@ -1,5 +1,5 @@
-//! Reports from which rows are missing are written anew, from the ledger and the archive, before
-//! anything is added to them.
+//! Reports that were damaged are written anew, from the ledger and the archive, before anything is
+//! added to them.
 
 use super::Error;
 use crate::archive::Archive;
@@ -16,16 +16,17 @@ use crate::submission::{Claimed, Name, Status, Tally};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What reports are written anew from.
-pub(super) struct Rebuild<'a> {
-    pub(super) ledger: &'a Ledger,
-    pub(super) archive: &'a Archive,
-    pub(super) settings: &'a Settings,
+pub(super) struct Rebuild {
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) archive: Arc<Archive>,
+    pub(super) settings: Settings,
     pub(super) tier: Tier,
 }
 
-impl Rebuild<'_> {
+impl Rebuild {
     /// Writes every report anew that is damaged.
     ///
     /// # Errors
@@ -35,17 +36,24 @@ impl Rebuild<'_> {
         for report in self.ledger.reports()? {
             let path = self.settings.paths.reports().join(report.path.as_path());
             if !is_whole(&report, &path) {
-                self.ledger.report_is_damaged(&report.path)?;
-                self.write_anew(&report.path, &path)?;
+                self.write_anew(&report.path)?;
             }
         }
         Ok(())
     }
 
-    fn write_anew(&self, report: &Name, path: &Path) -> Result<(), Error> {
+    /// Writes a report anew: all rows that are committed. What stands in its place is kept aside.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written, or the ledger cannot be used; the next start tries again.
+    pub(super) fn write_anew(&self, report: &Name) -> Result<(), Error> {
+        let path = &self.settings.paths.reports().join(report.as_path());
         let failed = |source| Error::Report { path: path.to_owned(), source };
+        self.ledger.report_is_damaged(report)?;
         if path.symlink_metadata().is_ok() {
-            set_aside(report, path, "rows that were committed are gone").map_err(failed)?;
+            set_aside(report, path, "rows that were committed are not there any more")
+                .map_err(failed)?;
         }
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
@@ -59,13 +67,8 @@ impl Rebuild<'_> {
         let length = file.metadata().map_err(failed)?.len();
         std::fs::rename(&part, path).map_err(failed)?;
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
-        let under_way = self.ledger.open_claims()?.into_iter().map(|claim| claim.claimed);
-        let restart: Vec<i64> = under_way
-            .filter(|claimed| claimed.progress.is_some() && report_of(&claimed.name) == *report)
-            .map(|claimed| claimed.id)
-            .collect();
-        self.ledger.report_is_whole(report, length, &restart)?;
-        event::report_restored(report, "rows were missing from it");
+        self.ledger.report_is_whole(report, length)?;
+        event::report_restored(report, "rows that were committed were not there any more");
         Ok(())
     }
 
@@ -83,26 +86,42 @@ impl Rebuild<'_> {
             });
         }
         out.write_all(CASE_HEADER.as_bytes()).map_err(failed)?;
-        self.ledger.for_each_finished(|claimed, done| {
-            if done.status == Status::Failed || report_of(&claimed.name) != *report {
-                return Ok(());
+        for (claimed, cases_max) in self.submissions_in(report)? {
+            match self.archive.read(&claimed.archived_as) {
+                Ok(file) => self.write_cases(&claimed, cases_max, file, out).map_err(failed)?,
+                // Whoever took it out of the archive can put it back and have the report removed.
+                Err(error) => event::rebuild_failed(&claimed.name, &error),
             }
-            let file = match self.archive.read(&claimed.archived_as) {
-                Ok(file) => file,
-                Err(error) => {
-                    // Whoever took it out of the archive can put it back and start again.
-                    event::rebuild_failed(&claimed.name, &error);
-                    return Ok(());
-                }
-            };
-            self.write_cases(&claimed, file, out).map_err(failed)
-        })
+        }
+        Ok(())
     }
 
-    /// Marks a submission once more and writes its rows.
+    /// The submissions that have rows in a report, and of each how many at the most: all of those
+    /// that are done, and what is committed of those that are under way.
+    fn submissions_in(&self, report: &Name) -> Result<Vec<(Claimed, u64)>, Error> {
+        let mut submissions = Vec::new();
+        self.ledger.for_each_finished(|claimed, done| {
+            if done.status != Status::Failed && report_of(&claimed.name) == *report {
+                submissions.push((claimed, u64::MAX));
+            }
+            Ok::<(), Error>(())
+        })?;
+        for claimed in self.ledger.open_claims()?.into_iter().map(|claim| claim.claimed) {
+            if let Some(progress) = &claimed.progress
+                && report_of(&claimed.name) == *report
+            {
+                let cases = progress.tally.cases();
+                submissions.push((claimed, cases));
+            }
+        }
+        Ok(submissions)
+    }
+
+    /// Marks a submission once more and writes the rows of its first cases.
     fn write_cases(
         &self,
         claimed: &Claimed,
+        cases_max: u64,
         mut file: File,
         out: &mut impl Write,
     ) -> io::Result<()> {
@@ -122,11 +141,12 @@ impl Rebuild<'_> {
             let consumed = reader.read(&window, at_end, &mut found);
             let marker =
                 Marker { judge: Judge::new(self.tier), rows: &case_rows, kind: reader.kind() };
-            let (cases, first) = (0..found.cases.len(), total.cases() + 1);
+            let left = usize::try_from(cases_max - total.cases()).unwrap_or(usize::MAX);
+            let (cases, first) = (0..found.cases.len().min(left), total.cases() + 1);
             total.add(&marker.mark(&window, &found, cases, first, &mut marks, &mut rows));
             out.write_all(&rows)?;
             rows.clear();
-            if at_end && !found.capped {
+            if (at_end && !found.capped) || total.cases() == cases_max {
                 return Ok(());
             }
             window.drain(..consumed);

@@ -1,6 +1,7 @@
 //! The threads of the stages, and their end in the order of the flow.
 
 use super::Shared;
+use super::rebuild::Rebuild;
 use crate::event;
 use crate::grading::{self, Grading};
 use crate::intake::{self, Intake, Mailbox};
@@ -9,6 +10,7 @@ use crate::pool;
 use crate::publish::{self, Publisher};
 use crate::queue::Budget;
 use crate::submission::Claimed;
+use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -17,6 +19,9 @@ use tokio::sync::oneshot;
 
 /// Batches of results that may wait to be published; their bytes are bounded by a budget.
 const RESULTS_MAX: usize = 256;
+
+/// Reports that are kept open from commit to commit, where descriptors are plenty.
+const OPEN_REPORTS_MAX: usize = 256;
 
 /// The exit code when a thread of ours panics: the process ends, and a restart recovers.
 const EXIT_PANIC: i32 = 70;
@@ -114,10 +119,34 @@ fn publish_parts(shared: &Shared, budget: Arc<Budget>) -> publish::Parts {
         health: Arc::clone(&shared.health),
         budget,
         reports: shared.settings.paths.reports(),
+        open_reports_max: open_reports_max(),
+        rebuild: rebuild(shared),
         settings: shared.settings.publish.clone(),
         stopping: Arc::clone(&shared.stopping),
         published: Arc::clone(&shared.published),
     }
+}
+
+/// How many reports may be open: few enough that descriptors are left for everything else.
+fn open_reports_max() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    (limit / 8).clamp(8, OPEN_REPORTS_MAX)
+}
+
+fn rebuild(shared: &Shared) -> publish::RebuildReport {
+    let rebuild = Rebuild {
+        ledger: Arc::clone(&shared.ledger),
+        archive: Arc::clone(&shared.archive),
+        settings: shared.settings.clone(),
+        tier: shared.tier,
+    };
+    Box::new(move |report| {
+        rebuild.write_anew(report).map_err(|error| match error.source() {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        })
+    })
 }
 
 /// A named thread. The other stages cannot go on without one that panicked, and everything is

@@ -1,10 +1,9 @@
 //! What is done on a timer: gauges, the room on the disk, and signs of life to the system.
 
 use super::Shared;
+use crate::disk::free_bytes;
 use crate::event::{self, Recorder};
-use rustix::fs::StatVfsMountFlags;
 use sd_notify::NotifyState;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -74,15 +73,6 @@ impl Upkeep {
             None => self.shared.health.well("disk"),
         }
     }
-}
-
-/// The room that is left for us where `path` lies, in bytes; or why nothing can be written there.
-fn free_bytes(path: &Path) -> Result<u64, String> {
-    let found = rustix::fs::statvfs(path).map_err(|error| error.to_string())?;
-    if found.f_flag.contains(StatVfsMountFlags::RDONLY) {
-        return Err("the file system is read-only".into());
-    }
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 fn tell_system(states: &[NotifyState<'_>]) {

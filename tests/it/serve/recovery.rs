@@ -87,7 +87,8 @@ fn rows_without_their_marks_in_the_ledger_are_written_once() {
     let mut left = Left::new();
     let inode = left.write("archive/p", 4);
     left.claim("p", inode);
-    let known = "INSERT INTO reports VALUES ('loose.csv', 0), ('submissions.csv', 0)";
+    let known =
+        "INSERT INTO reports (path, length) VALUES ('loose.csv', 0), ('submissions.csv', 0)";
     left.sandbox.ledger().execute(known, []).unwrap();
     left.sandbox.write("reports/loose.csv", "submission,attempt,...\np,1,1,hexudoku,counted,4,4");
     left.sandbox.write("reports/submissions.csv", "submi");

@@ -73,25 +73,36 @@ fn a_report_that_is_removed_while_it_runs_is_restored() {
 }
 
 #[test]
-fn a_report_that_is_written_to_in_place_while_it_runs_is_kept_aside() {
+fn a_report_that_is_written_to_in_place_while_it_runs_is_kept_aside_and_written_anew() {
     let mut sandbox = with_two();
-    let appended = sandbox.text(REPORT) + "my note\n";
-    fs::write(sandbox.path(REPORT), &appended).unwrap();
-    third(&mut sandbox);
-    assert_eq!(names(&sandbox), ALL);
-    assert_eq!(sandbox.text(format!("{REPORT}.aside-1")), appended);
-    // What was committed is gone from this one, so it begins anew, until the next start.
-    fs::write(sandbox.path(REPORT), "short\n").unwrap();
-    sandbox.rename_in("team/4", classic(4, "Y"));
-    sandbox.wait_for(4);
-    assert_eq!(names(&sandbox), ["team/4|1"]);
-    assert_eq!(sandbox.text(format!("{REPORT}.aside-2")), "short\n");
+    let edits: [fn(&str) -> String; 4] = [
+        |text| text.to_owned() + "my note\n",
+        |text| text.replace('\n', "\r\n"),
+        |text| text.replace("team/1", "TEAM/1"),
+        |text| text.lines().next().unwrap_or_default().to_owned(),
+    ];
+    let mut wanted = ALL[..4].iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    for (edit, n) in edits.into_iter().zip(3..) {
+        let edited = edit(&sandbox.text(REPORT));
+        fs::write(sandbox.path(REPORT), &edited).unwrap();
+        sandbox.rename_in(format!("team/{n}"), classic(n, "Y"));
+        sandbox.wait_for(n);
+        wanted.push(format!("team/{n}|1"));
+        assert_eq!(names(&sandbox), wanted);
+        assert_eq!(sandbox.text(format!("{REPORT}.aside-{}", n - 2)), edited);
+    }
     assert_eq!(sandbox.metrics().of("gridmark_commit_errors_total"), 0.0);
-    sandbox.stop();
-    sandbox.start();
-    assert_eq!(names(&sandbox), [&ALL[..], &["team/4|1"]].concat());
-    // The one that had begun anew holds only rows of ours, and is kept all the same.
-    assert!(sandbox.path(format!("{REPORT}.aside-3")).exists());
+    assert_eq!(sandbox.metrics().of("gridmark_reports_restored_total"), 4.0);
+}
+
+#[test]
+fn the_report_of_submissions_is_written_anew_as_it_was() {
+    let mut sandbox = with_two();
+    let before = sandbox.text("reports/submissions.csv");
+    let doubled = before.replace("team", "teamteam");
+    fs::write(sandbox.path("reports/submissions.csv"), doubled).unwrap();
+    third(&mut sandbox);
+    assert!(sandbox.text("reports/submissions.csv").starts_with(&before));
 }
 
 #[test]

@@ -20,6 +20,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("ledger", &["board", "submission"]),
     ("archive", &["submission"]),
     ("aside", &["submission", "event"]),
+    ("disk", &[]),
     ("config", &[]),
     ("health", &["event"]),
     // The hand-over between stages.
@@ -35,6 +36,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
         "publish",
         &[
             "aside",
+            "disk",
             "board",
             "submission",
             "event",

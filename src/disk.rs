@@ -1,0 +1,17 @@
+//! The room that is left on a disk.
+
+use rustix::fs::StatVfsMountFlags;
+use std::path::Path;
+
+/// The room that is left for us where `path` lies, in bytes.
+///
+/// # Errors
+///
+/// Why nothing can be written there, in words.
+pub fn free_bytes(path: &Path) -> Result<u64, String> {
+    let found = rustix::fs::statvfs(path).map_err(|error| error.to_string())?;
+    if found.f_flag.contains(StatVfsMountFlags::RDONLY) {
+        return Err("the file system is read-only".into());
+    }
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
