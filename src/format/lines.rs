@@ -1,6 +1,6 @@
 //! Lines in a window: ends, blanks, and lines that are too long or not yet whole.
 
-use super::{Case, CaseText, Found};
+use super::{Case, CaseText, Found, Rows};
 use crate::board::{Unreadable, UnreadableCode};
 use memchr::memchr2;
 
@@ -119,6 +119,7 @@ impl Lines<'_> {
             end,
             line: self.line,
             block_end,
+            rows: Rows::Any,
             text: CaseText::Unreadable(Box::new(why)),
         });
     }
@@ -141,6 +142,46 @@ impl Lines<'_> {
         };
         self.tell(found, end, block_end, why);
     }
+}
+
+/// How the rows lie with which `text` begins, and how many bytes they are, if all of them have
+/// `width` bytes and the same line end, and nothing `other` is in them.
+///
+/// `LF` and `CRLF` are the bytes of all rows with such line ends.
+pub(super) fn plain_rows<const LF: usize, const CRLF: usize>(
+    text: &[u8],
+    width: usize,
+    other: impl Fn(u8) -> bool,
+) -> Option<(Rows, usize)> {
+    match text.get(width)? {
+        b'\n' if are_plain::<LF>(text, width, b"\n", &other) => Some((Rows::Lf, LF)),
+        b'\r' if are_plain::<CRLF>(text, width, b"\r\n", &other) => Some((Rows::CrLf, CRLF)),
+        _ => None,
+    }
+}
+
+/// Whether `text` begins with `BYTES` bytes of rows of `width` bytes that end in `end`; `other` is
+/// true of the bytes of line ends, and of those that may not be anywhere else.
+fn are_plain<const BYTES: usize>(
+    text: &[u8],
+    width: usize,
+    end: &[u8],
+    other: impl Fn(u8) -> bool,
+) -> bool {
+    let Some(text) = text.first_chunk::<BYTES>() else {
+        return false;
+    };
+    let pitch = width + end.len();
+    let ended = text.chunks_exact(pitch).fold(true, |ended, row| ended & (row[width..] == *end));
+    ended && count(text, other) == BYTES / pitch * end.len()
+}
+
+/// How many bytes of `text` are so.
+pub(super) fn count(text: &[u8], is_so: impl Fn(u8) -> bool) -> usize {
+    // Counts that fit in a byte are added up in as many lanes as there are.
+    let counts =
+        text.chunks(255).map(|bytes| bytes.iter().map(|b| u8::from(is_so(*b))).sum::<u8>());
+    counts.map(usize::from).sum()
 }
 
 /// `line` without a byte-order mark in front.

@@ -1,11 +1,11 @@
 //! Where blocks and their solutions begin and end.
 
-use super::{PITCH, PLAIN_BYTES, count, is_plain, read_givens};
+use super::{count, read_givens};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
-use crate::format::lines::{Fetched, Line, Lines, is_blank};
+use crate::format::lines::{Fetched, Line, Lines, is_blank, plain_rows};
 use crate::format::quote::Quoted;
 use crate::format::reader::Step;
-use crate::format::{Case, CaseText, Found, Puzzle};
+use crate::format::{Case, CaseText, Found, Puzzle, Rows};
 
 /// Finds where blocks and their solutions begin and end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,18 +151,21 @@ impl Boundaries {
         found: &mut Found,
     ) -> Step {
         let mut at = lines.at;
-        if lines.window[at..].first_chunk::<PLAIN_BYTES>().is_some_and(is_plain) {
-            at += 9 * PITCH;
+        let mut rows = Rows::Any;
+        let plain = plain_rows::<90, 99>(&lines.window[at..], 9, |byte| byte < b' ');
+        if let Some((plain, bytes)) = plain {
+            rows = plain;
+            at += bytes;
         } else {
-            for rows in 0..9 {
+            for row in 0..9 {
                 match lines.fetch(at, lines.at) {
                     Fetched::Line(Line { next, .. }) => at = next,
                     Fetched::More => return Step::Stop,
-                    Fetched::End => return self.missing(lines, at, rows, missing_max, found),
+                    Fetched::End => return self.missing(lines, at, row, missing_max, found),
                     Fetched::Long => {
-                        lines.tell_too_large(found, at, rows, self.left == 1);
-                        lines.advance(at, rows);
-                        (self.rows, self.stage) = (9 - rows as u8, Stage::SkipRows);
+                        lines.tell_too_large(found, at, row, self.left == 1);
+                        lines.advance(at, row);
+                        (self.rows, self.stage) = (9 - row as u8, Stage::SkipRows);
                         return Step::On;
                     }
                 }
@@ -178,7 +181,7 @@ impl Boundaries {
             },
         };
         let (start, line, block_end) = (lines.at, lines.line, self.left == 1);
-        found.cases.push(Case { start, end: at, line, block_end, text });
+        found.cases.push(Case { start, end: at, line, block_end, rows, text });
         lines.advance(at, 9);
         self.after_solution();
         Step::On

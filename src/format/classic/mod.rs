@@ -8,12 +8,6 @@ use super::lines::{integer, split, trim_end, trim_start};
 use super::quote::{LineFound, Quoted};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
 
-/// Bytes of nine rows of nine that all end in LF.
-const PLAIN_BYTES: usize = 9 * PITCH;
-
-/// From one such row to the next.
-const PITCH: usize = 10;
-
 /// A solution as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Solution {
@@ -45,27 +39,6 @@ pub fn solution(text: &[u8]) -> Solution {
         }
     }
     solution
-}
-
-/// Reads the text of a solution as nearly all are, nine rows of nine bytes, each ended by LF.
-///
-/// False if it is not so, and `cells` is unspecified then. What is read equals what [`solution`]
-/// reads, but for blanks of other kinds at the end of a row.
-pub fn read_plain(text: &[u8], cells: &mut Grid) -> bool {
-    let Ok(text) = <&[u8; PLAIN_BYTES]>::try_from(text) else {
-        return false;
-    };
-    for (cells, row) in cells.chunks_exact_mut(9).zip(text.chunks_exact(PITCH)) {
-        cells.copy_from_slice(&row[..9]);
-    }
-    is_plain(text)
-}
-
-/// Whether the text is nine rows of nine bytes, each ended by LF.
-fn is_plain(text: &[u8; PLAIN_BYTES]) -> bool {
-    let ended = text.iter().skip(9).step_by(PITCH).all(|byte| *byte == b'\n');
-    let ends = text.iter().map(|byte| u8::from(matches!(byte, b'\n' | b'\r'))).sum::<u8>();
-    ended && ends == 9
 }
 
 /// The number of solutions that `line` tells, zero included, and how many bytes it is written in.
