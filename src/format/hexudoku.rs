@@ -149,7 +149,7 @@ impl Boundaries {
         }
         let text = &lines.window[lines.at..];
         let invisible = |byte: u8| !(0x21..=0x7e).contains(&byte);
-        if let Some((rows, bytes)) = plain_rows::<LF_BYTES, CRLF_BYTES>(text, SIDE, invisible) {
+        if let Some((rows, bytes)) = plain_rows::<SIDE, LF_BYTES, CRLF_BYTES>(text, invisible) {
             tell(lines, found, lines.at + bytes, rows);
             lines.advance(lines.at + bytes, SIDE as u64);
             return Step::On;

@@ -145,43 +145,43 @@ impl Lines<'_> {
 }
 
 /// How the rows lie with which `text` begins, and how many bytes they are, if all of them have
-/// `width` bytes and the same line end, and nothing `other` is in them.
+/// `WIDTH` bytes and the same line end, and nothing `other` is in them.
 ///
 /// `LF` and `CRLF` are the bytes of all rows with such line ends.
-pub(super) fn plain_rows<const LF: usize, const CRLF: usize>(
+pub(super) fn plain_rows<const WIDTH: usize, const LF: usize, const CRLF: usize>(
     text: &[u8],
-    width: usize,
     other: impl Fn(u8) -> bool,
 ) -> Option<(Rows, usize)> {
-    match text.get(width)? {
-        b'\n' if are_plain::<LF>(text, width, b"\n", &other) => Some((Rows::Lf, LF)),
-        b'\r' if are_plain::<CRLF>(text, width, b"\r\n", &other) => Some((Rows::CrLf, CRLF)),
+    let rows = const {
+        assert!(LF % (WIDTH + 1) == 0 && CRLF == LF + LF / (WIDTH + 1));
+        LF / (WIDTH + 1)
+    };
+    match text.get(WIDTH)? {
+        b'\n' => {
+            let text = text.first_chunk::<LF>()?;
+            let ends = text.iter().skip(WIDTH).step_by(WIDTH + 1);
+            let wrong = ends.fold(0, |wrong, end| wrong | (end ^ b'\n'));
+            (wrong == 0 && count(text, other) == rows).then_some((Rows::Lf, LF))
+        }
+        b'\r' => {
+            let text = text.first_chunk::<CRLF>()?;
+            let ends = text.chunks_exact(WIDTH + 2);
+            let wrong =
+                ends.fold(0, |wrong, row| wrong | (row[WIDTH] ^ b'\r') | (row[WIDTH + 1] ^ b'\n'));
+            (wrong == 0 && count(text, other) == 2 * rows).then_some((Rows::CrLf, CRLF))
+        }
         _ => None,
     }
 }
 
-/// Whether `text` begins with `BYTES` bytes of rows of `width` bytes that end in `end`; `other` is
-/// true of the bytes of line ends, and of those that may not be anywhere else.
-fn are_plain<const BYTES: usize>(
-    text: &[u8],
-    width: usize,
-    end: &[u8],
-    other: impl Fn(u8) -> bool,
-) -> bool {
-    let Some(text) = text.first_chunk::<BYTES>() else {
-        return false;
-    };
-    let pitch = width + end.len();
-    let ended = text.chunks_exact(pitch).fold(true, |ended, row| ended & (row[width..] == *end));
-    ended && count(text, other) == BYTES / pitch * end.len()
-}
-
 /// How many bytes of `text` are so.
+#[inline]
 pub(super) fn count(text: &[u8], is_so: impl Fn(u8) -> bool) -> usize {
     // Counts that fit in a byte are added up in as many lanes as there are.
-    let counts =
-        text.chunks(255).map(|bytes| bytes.iter().map(|b| u8::from(is_so(*b))).sum::<u8>());
-    counts.map(usize::from).sum()
+    let few = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(is_so(*byte))).sum::<u8>();
+    let (chunks, rest) = text.as_chunks::<128>();
+    let many = chunks.iter().map(|chunk| usize::from(few(chunk))).sum::<usize>();
+    many + usize::from(few(rest))
 }
 
 /// `line` without a byte-order mark in front.

@@ -1,8 +1,8 @@
 //! Where blocks and their solutions begin and end.
 
-use super::{count, read_givens};
+use super::{count, plain_rows, read_givens, read_plain_givens};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
-use crate::format::lines::{Fetched, Line, Lines, is_blank, plain_rows};
+use crate::format::lines::{Fetched, Line, Lines, is_blank};
 use crate::format::quote::Quoted;
 use crate::format::reader::Step;
 use crate::format::{Case, CaseText, Found, Puzzle, Rows};
@@ -108,8 +108,16 @@ impl Boundaries {
         Step::On
     }
 
-    /// A row of the puzzle.
+    /// A row of the puzzle, or all rows of one that is as nearly all are.
     fn puzzle_row(&mut self, lines: &mut Lines, missing_max: u64, found: &mut Found) -> Step {
+        if self.rows == 0
+            && !self.inside_line
+            && let Some((bytes, givens)) = read_plain_givens(&lines.window[lines.at..])
+        {
+            lines.advance(lines.at + bytes, 9);
+            (self.givens, self.stage) = (givens, Stage::Solution);
+            return Step::On;
+        }
         if self.inside_line {
             if !lines.skip_rest() {
                 return Step::Stop;
@@ -152,7 +160,7 @@ impl Boundaries {
     ) -> Step {
         let mut at = lines.at;
         let mut rows = Rows::Any;
-        let plain = plain_rows::<90, 99>(&lines.window[at..], 9, |byte| byte < b' ');
+        let plain = plain_rows(&lines.window[at..]);
         if let Some((plain, bytes)) = plain {
             rows = plain;
             at += bytes;

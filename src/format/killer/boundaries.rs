@@ -194,7 +194,7 @@ fn tell(lines: &Lines, found: &mut Found, end: usize, rows: Rows) {
 fn plain(lines: &Lines) -> Option<(Rows, usize, u64)> {
     let text = &lines.window[lines.at..];
     let text = &text[..text.len().min(lines.case_bytes_max)];
-    let (rows, bytes) = plain_rows::<LF_BYTES, CRLF_BYTES>(text, LINE_BYTES, |byte| byte < b' ')?;
+    let (rows, bytes) = plain_rows::<LINE_BYTES, LF_BYTES, CRLF_BYTES>(text, |byte| byte < b' ')?;
     let (drawing, rest) = text.split_at(bytes);
     let mut lines_of_drawing = drawing.chunks_exact(bytes / DRAWING_LINES).enumerate();
     let alternating =

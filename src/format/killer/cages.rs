@@ -13,13 +13,11 @@ pub(super) fn find(diagram: &mut Diagram) {
     // Union-find: each cell points to an earlier cell of its region, or to itself. At first to the
     // first cell of its run, the cells of its row that no wall parts.
     let mut parent = [0u8; CELLS_9];
-    for (row, walls) in diagram.walls.right.iter().enumerate() {
-        let mut run = row * 9;
-        for column in 0..9 {
-            let cell = row * 9 + column;
-            let starts_run = column == 0 || walls >> (column - 1) & 1 == 1;
-            run = if starts_run { cell } else { run };
-            parent[cell] = run as u8;
+    for (row, (parents, walls)) in parent.chunks_exact_mut(9).zip(&diagram.walls.right).enumerate()
+    {
+        let runs = &RUNS[usize::from(*walls & 0xFF)];
+        for (parent, run) in parents.iter_mut().zip(runs) {
+            *parent = row as u8 * 9 + run;
         }
     }
     for (row, walls) in diagram.walls.below.iter().enumerate().take(8) {
@@ -38,12 +36,39 @@ pub(super) fn find(diagram: &mut Diagram) {
     for (cell, before) in parent.into_iter().enumerate() {
         let before = usize::from(before);
         let is_first = before == cell;
-        cages[count].first = Cell::of_9(cell);
+        cages[count].first = CELLS[cell];
         diagram.cage_of[cell] = if is_first { count as u8 } else { diagram.cage_of[before] };
         count += usize::from(is_first);
     }
     cages.truncate(count);
 }
+
+/// For the walls to the right of the first eight cells of a row, where the run of each cell starts.
+static RUNS: [[u8; 9]; 256] = {
+    let mut runs = [[0; 9]; 256];
+    let mut walls = 0;
+    while walls < 256 {
+        let mut column = 1;
+        while column < 9 {
+            let is_wall = walls >> (column - 1) & 1 == 1;
+            runs[walls][column] = if is_wall { column as u8 } else { runs[walls][column - 1] };
+            column += 1;
+        }
+        walls += 1;
+    }
+    runs
+};
+
+/// All cells in reading order.
+static CELLS: [Cell; CELLS_9] = {
+    let mut cells = [Cell::of_9(0); CELLS_9];
+    let mut cell = 0;
+    while cell < CELLS_9 {
+        cells[cell] = Cell::of_9(cell);
+        cell += 1;
+    }
+    cells
+};
 
 /// Makes the regions of two cells one; the later root points to the earlier.
 fn join(parent: &mut [u8; CELLS_9], a: usize, b: usize) {
@@ -122,17 +147,22 @@ fn give_total(diagram: &mut Diagram, named: Cell, total: u32) -> Result<(), Seco
     Ok(())
 }
 
-/// The first line of `text` if it is as nearly all are, a digit, a digit and a number of one to four
-/// digits, with one blank between and LF at the end; and what follows it.
+/// The first line of `text` if it is as nearly all are, a digit, a digit and a number of one or two
+/// digits, with one blank between and LF or CRLF at the end; and what follows it.
 fn plain_total(text: &[u8]) -> Option<(Cell, u32, &[u8])> {
-    let [row @ b'1'..=b'9', b' ', column @ b'1'..=b'9', b' ', rest @ ..] = text else {
+    let [row @ b'1'..=b'9', b' ', column @ b'1'..=b'9', b' ', a @ b'0'..=b'9', rest @ ..] = text
+    else {
         return None;
     };
     let named = Cell { row: row - b'1', column: column - b'1' };
-    let digits = rest.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
-    let (number, rest) = rest.split_at(digits);
-    let rest = rest.strip_prefix(b"\n")?;
-    Some((named, integer(number)?, rest))
+    let a = u32::from(a - b'0');
+    match rest {
+        [b @ b'0'..=b'9', b'\n', rest @ ..] | [b @ b'0'..=b'9', b'\r', b'\n', rest @ ..] => {
+            Some((named, a * 10 + u32::from(b - b'0'), rest))
+        }
+        [b'\n', rest @ ..] | [b'\r', b'\n', rest @ ..] => Some((named, a, rest)),
+        _ => None,
+    }
 }
 
 /// A cage line: row and column of a cell, and the total of its cage.
