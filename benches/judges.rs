@@ -189,7 +189,7 @@ impl Bench<'_> {
 }
 
 fn main() {
-    let mut criterion = Criterion::default().configure_from_args();
+    let mut criterion = Criterion::default().nresamples(2000).configure_from_args();
     let mut shortest = BTreeMap::new();
     for kind in Kind::ALL {
         let mut group = criterion.benchmark_group(kind.word());

@@ -153,7 +153,7 @@ pub(super) fn plain_rows<const WIDTH: usize, const LF: usize, const CRLF: usize>
     other: impl Fn(u8) -> bool,
 ) -> Option<(Rows, usize)> {
     let rows = const {
-        assert!(LF % (WIDTH + 1) == 0 && CRLF == LF + LF / (WIDTH + 1));
+        assert!(LF.is_multiple_of(WIDTH + 1) && CRLF == LF + LF / (WIDTH + 1));
         LF / (WIDTH + 1)
     };
     match text.get(WIDTH)? {

@@ -145,6 +145,7 @@ fn house_repeats(cells: &Grid, faults: &mut Vec<Fault>) {
         }
     }
     let sets = rows.into_iter().chain(columns).chain(boxes);
+    faults.reserve(sets.clone().filter(|set| *set != ALL_DIGITS).count());
     for ((house, members), set) in House::all_9().zip(&HOUSES).zip(sets) {
         if set != ALL_DIGITS
             && let Some((at, repeats)) = repeats(cells, members.iter().copied().map(usize::from))
@@ -154,23 +155,28 @@ fn house_repeats(cells: &Grid, faults: &mut Vec<Fault>) {
     }
 }
 
-/// How often each digit stands in a region, and the first cell whose digit stood earlier in it;
-/// `None` if no digit stands there more than once.
-fn repeats(cells: &Grid, region: impl Iterator<Item = usize> + Clone) -> Option<(Cell, Repeats)> {
-    let mut seen = Seen::default();
-    region.clone().for_each(|cell| seen.add(cells[cell]));
-    if seen.twice == 0 {
-        return None;
+/// For each byte of text one bit in the byte that counts its digit; none if it is no digit.
+const COUNT_OF: [u128; 256] = {
+    let mut table = [0; 256];
+    let mut digit = 0;
+    while digit < 9 {
+        table[b'1' as usize + digit] = 1 << (8 * digit);
+        digit += 1;
     }
-    let mut counts = [0u8; 9];
-    let mut first = None;
+    table
+};
+
+/// How often each digit stands in a region, whose cells come in reading order, and the first cell
+/// whose digit stood earlier in it; `None` if no digit stands there more than once.
+fn repeats(cells: &Grid, region: impl Iterator<Item = usize>) -> Option<(Cell, Repeats)> {
+    let (mut once, mut counts, mut first) = (0, 0, usize::MAX);
     for cell in region {
-        let Some(digit) = digit(cells[cell]) else { continue };
-        let count = &mut counts[usize::from(digit) - 1];
-        *count += 1;
-        if *count > 1 {
-            first.get_or_insert(Cell::of_9(cell));
-        }
+        let text = usize::from(cells[cell]);
+        let stood_earlier = once & SET_OF[text] != 0;
+        first = first.min(if stood_earlier { cell } else { usize::MAX });
+        once |= SET_OF[text];
+        counts += COUNT_OF[text];
     }
-    Some((first?, Repeats { counts }))
+    let counts = *counts.to_le_bytes().first_chunk()?;
+    (first < CELLS_9).then(|| (Cell::of_9(first), Repeats { counts }))
 }

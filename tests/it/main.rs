@@ -13,4 +13,5 @@ mod oracle;
 mod reading;
 mod samples;
 mod structure;
+mod tiers;
 mod windows;

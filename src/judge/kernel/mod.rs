@@ -158,7 +158,7 @@ pub fn hexudoku<const BYTES: usize>(
     boards: &[[u8; BYTES]],
     counts: &mut Vec<Option<Counted>>,
 ) {
-    const { assert!(BYTES >= 256 && BYTES % 16 == 0, "16 rows of at least 16 bytes") };
+    const { assert!(BYTES >= 256 && BYTES.is_multiple_of(16), "16 rows of at least 16 bytes") };
     let done = match tier {
         Tier::Portable => false,
         #[cfg(target_arch = "x86_64")]

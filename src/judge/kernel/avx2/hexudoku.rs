@@ -21,7 +21,7 @@ pub(super) fn hexudoku<const BYTES: usize>(
     batches: &[[[u8; BYTES]; LANES]],
     counts: &mut Vec<Option<Counted>>,
 ) {
-    const { assert!(BYTES >= 256 && BYTES % SIDE == 0) };
+    const { assert!(BYTES >= 256 && BYTES.is_multiple_of(SIDE)) };
     let mut sets = [[_mm256_setzero_si256(); 2]; SIDE * SIDE];
     for boards in batches {
         let mut readable = [_mm256_set1_epi8(-1); SIDE];
