@@ -1,23 +1,20 @@
-//! How fast the judges are, from memory and from text, beside the speed at which the same bytes are
-//! added up as `u64`. Each run asserts the right answers.
+//! How fast the judges are, beside the speed at which the same bytes are added up as `u64`. Each run
+//! asserts the right answers.
 //!
-//! `cargo bench --bench judges`, or with a word such as `killer` for a part of it.
+//! `cargo bench --bench judges`, or with a word such as `killer` for a part of it. The ratios that
+//! it prints last are what is worth comparing: times of different machines, or of one machine at
+//! different times, are not.
 
-#[path = "../tests/it/core_kit.rs"]
-#[allow(dead_code)]
-mod core_kit;
-#[path = "../tests/it/oracle.rs"]
-#[allow(dead_code)]
-mod oracle;
-
-use core_kit::{Chance, any_board, block, right_diagram, right_grid};
 use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use gridmark::board::{CELLS_16, Counted, Grid, Kind, Mark};
-use gridmark::format::{Found, Limits, Reader, hexudoku, killer};
+use criterion::{BenchmarkGroup, Criterion, SamplingMode, Throughput};
+use gridmark::board::{Grid, Kind, Mark};
+use gridmark::format::{Found, Limits, Reader, classic};
+use gridmark::generate::{Generator, Options};
 use gridmark::judge::{Judge, Tier, kernel};
+use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::time::Duration;
+use std::io::Write;
+use std::time::{Duration, Instant};
 
 /// Bytes of text that one run goes through.
 const TEXT_BYTES: usize = 4 << 20;
@@ -25,83 +22,55 @@ const TEXT_BYTES: usize = 4 << 20;
 /// Bytes that a reader is shown at a time.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// Of so many cases one is wrong.
-const WRONG_ONE_IN: usize = 20;
+/// Cases that are marked at a time, as the service does it.
+const CASES_A_TASK: usize = 512;
+
+/// The share of cases that are wrong where nothing else is said.
+const FAULTY: f64 = 0.05;
+
+/// What the best tier has to reach: the bench, and its speed as a part of that of adding up.
+const GOALS: [(&str, f64); 3] =
+    [("classic/memory", 0.7), ("hexudoku/text", 0.12), ("killer/text", 0.06)];
 
 /// The text of some cases, and how many of them get which mark.
 struct Work {
     kind: Kind,
     text: Vec<u8>,
+    expected: Answers,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Answers {
     cases: usize,
     correct: usize,
     filled: usize,
 }
 
 impl Work {
-    fn killer(chance: &mut Chance) -> Work {
-        let pool = (0..200).map(|_| right_diagram(chance).into_bytes()).collect::<Vec<_>>();
-        let mut work = Work::new(Kind::Killer);
-        while work.text.len() < TEXT_BYTES {
-            let start = work.text.len();
-            work.text.extend(&pool[chance.below(pool.len())]);
-            work.count(chance, |text, chance| {
-                let cell = chance.below(81);
-                // The middle of a cell: two lines for each row, four columns for each cell.
-                text[start + (cell / 9 * 2 + 1) * 38 + cell % 9 * 4 + 2] = b'x';
-            });
+    fn new(kind: Kind, faulty: f64) -> Work {
+        let mut generator = Generator::new(kind, Options { faulty, seed: 3, ..Options::default() });
+        let (mut text, mut answers) = (Vec::with_capacity(TEXT_BYTES + (1 << 20)), Vec::new());
+        let mut cases = 0;
+        while text.len() < TEXT_BYTES {
+            generator.append(100, &mut text, &mut answers);
+            cases += 100;
         }
-        work
-    }
-
-    fn classic(chance: &mut Chance) -> Work {
-        let mut work = Work::new(Kind::Classic);
-        while work.text.len() < TEXT_BYTES {
-            let mut solutions = Vec::new();
-            for _ in 0..10 {
-                let mut grid = right_grid(chance);
-                work.count(chance, |_, chance| {
-                    let cell = &mut grid[chance.below(81)];
-                    *cell = if *cell == b'9' { b'1' } else { *cell + 1 };
-                });
-                solutions.push(grid);
+        let answers = String::from_utf8(answers).expect("answers are ASCII");
+        let (correct, filled) = match kind {
+            Kind::Killer => (answers.lines().filter(|answer| *answer == "OK").count(), 0),
+            Kind::Classic => (answers.matches('Y').count(), 0),
+            Kind::Hexudoku => {
+                let filled = answers.lines().map(|answer| answer.parse::<usize>());
+                (0, filled.map(|filled| filled.expect("a count")).sum())
             }
-            work.text.extend(block(&[b'*'; 81], &solutions));
-        }
-        work
+        };
+        Work { kind, text, expected: Answers { cases, correct, filled } }
     }
 
-    fn hexudoku(chance: &mut Chance) -> Work {
-        let pool = (0..200).map(|_| {
-            let board = any_board(chance, 5);
-            (board.join("\n") + "\n", oracle::hexudoku(&board).1)
-        });
-        let pool = pool.collect::<Vec<_>>();
-        let mut work = Work::new(Kind::Hexudoku);
-        while work.text.len() < TEXT_BYTES {
-            let (board, filled) = &pool[chance.below(pool.len())];
-            work.text.extend(board.bytes());
-            work.cases += 1;
-            work.filled += filled;
-        }
-        work
-    }
-
-    fn new(kind: Kind) -> Work {
-        Work { kind, text: Vec::new(), cases: 0, correct: 0, filled: 0 }
-    }
-
-    /// Counts a case, after making it wrong now and then.
-    fn count(&mut self, chance: &mut Chance, break_it: impl FnOnce(&mut [u8], &mut Chance)) {
-        self.cases += 1;
-        if chance.one_in(WRONG_ONE_IN) {
-            break_it(&mut self.text, chance);
-        } else {
-            self.correct += 1;
-        }
-    }
-
-    fn throughput(&self) -> Throughput {
-        Throughput::ElementsAndBytes { elements: self.cases as u64, bytes: self.text.len() as u64 }
+    fn with_crlf(mut self) -> Work {
+        let lines = self.text.split_inclusive(|byte| *byte == b'\n');
+        self.text = lines.flat_map(|line| [&line[..line.len() - 1], b"\r\n"].concat()).collect();
+        self
     }
 
     /// Reads the whole text, and marks its cases if there is a judge.
@@ -115,21 +84,15 @@ impl Work {
             found.clear();
             start += reader.read(window, end == self.text.len(), found);
             answers.cases += found.cases.len();
-            if let Some(judge) = judge {
+            let Some(judge) = judge else { continue };
+            for cases in found.cases.chunks(CASES_A_TASK) {
                 marks.clear();
-                judge.mark(window, &found.cases, &found.puzzles, marks);
+                judge.mark(window, cases, &found.puzzles, marks);
                 marks.iter().for_each(|mark| answers.add(mark));
             }
         }
         answers
     }
-}
-
-#[derive(Debug, Default, PartialEq)]
-struct Answers {
-    cases: usize,
-    correct: usize,
-    filled: usize,
 }
 
 impl Answers {
@@ -148,117 +111,116 @@ fn sum(bytes: &[u8]) -> u64 {
     words.iter().fold(0, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)))
 }
 
-/// From text: the yardstick, finding the cases alone, and all of it in each tier.
-fn from_text(group: &mut BenchmarkGroup<WallTime>, work: &Work) {
-    group.throughput(work.throughput());
-    group.bench_function("text/sum", |b| b.iter(|| sum(black_box(&work.text))));
-    let (mut found, mut marks) = (Found::default(), Vec::new());
-    group.bench_function("text/find", |b| {
-        b.iter(|| assert_eq!(work.grade(None, &mut found, &mut marks).cases, work.cases))
-    });
-    let expected = Answers { cases: work.cases, correct: work.correct, filled: work.filled };
-    for tier in Tier::available() {
-        let judge = Some(Judge::new(tier));
-        group.bench_function(format!("text/{tier}"), |b| {
-            b.iter(|| assert_eq!(work.grade(judge, &mut found, &mut marks), expected))
-        });
-    }
+/// Measures, and keeps the shortest time of each bench: the least disturbed one.
+struct Bench<'a> {
+    group: BenchmarkGroup<'a, WallTime>,
+    name: &'static str,
+    shortest: &'a mut BTreeMap<String, Duration>,
 }
 
-fn group<'a>(c: &'a mut Criterion, kind: Kind) -> BenchmarkGroup<'a, WallTime> {
-    let mut group = c.benchmark_group(kind.word());
-    group.warm_up_time(Duration::from_millis(500));
-    group.measurement_time(Duration::from_secs(2));
-    group.sample_size(20);
-    group
-}
-
-/// The text of each case of `work`.
-fn texts(work: &Work) -> Vec<&[u8]> {
-    let mut found = Found::default();
-    Reader::new(Some(work.kind), Limits::default()).read(&work.text, true, &mut found);
-    found.cases.iter().map(|case| &work.text[case.start..case.end]).collect()
-}
-
-fn bench_classic(c: &mut Criterion) {
-    let work = Work::classic(&mut Chance(1));
-    let cells = |text: &&[u8]| gridmark::format::classic::solution(text).cells;
-    let grids = texts(&work).iter().map(cells).collect::<Vec<Grid>>();
-    let mut group = group(c, work.kind);
-    let bytes = grids.as_flattened();
-    group.throughput(Throughput::ElementsAndBytes {
-        elements: grids.len() as u64,
-        bytes: bytes.len() as u64,
-    });
-    group.bench_function("memory/sum", |b| b.iter(|| sum(black_box(bytes))));
-    for tier in Tier::available() {
-        group.bench_function(format!("memory/{tier}"), |b| {
-            b.iter(|| {
-                let right = grids
-                    .chunks(kernel::LANES)
-                    .map(|grids| kernel::classic(tier, grids, &[b'.'; 81]).count_ones() as usize);
-                assert_eq!(right.sum::<usize>(), work.correct)
+impl Bench<'_> {
+    fn run(&mut self, name: &str, mut work: impl FnMut()) {
+        let least = self.shortest.entry(format!("{}/{name}", self.name)).or_insert(Duration::MAX);
+        self.group.bench_function(name, |b| {
+            b.iter_custom(|times| {
+                let mut all = Duration::ZERO;
+                for _ in 0..times {
+                    let start = Instant::now();
+                    work();
+                    let took = start.elapsed();
+                    *least = took.min(*least);
+                    all += took;
+                }
+                all
             })
         });
     }
-    from_text(&mut group, &work);
-    group.finish();
-}
 
-fn bench_killer(c: &mut Criterion) {
-    let work = Work::killer(&mut Chance(2));
-    let mut group = group(c, work.kind);
-    let texts = texts(&work);
-    let diagram = |text: &&[u8]| killer::diagram(text, 1).expect("bench data can be read");
-    let diagrams = texts.iter().map(diagram).collect::<Vec<_>>();
-    group.throughput(work.throughput());
-    group.bench_function("memory/parse", |b| {
-        let mut diagram = killer::Diagram::default();
-        b.iter(|| {
-            let read = texts.iter().filter(|text| killer::read(text, 1, &mut diagram).is_ok());
-            assert_eq!(read.count(), work.cases)
-        })
-    });
-    for tier in Tier::available() {
-        group.bench_function(format!("memory/{tier}"), |b| {
-            b.iter(|| {
-                let right = diagrams.iter().filter(|diagram| kernel::killer(tier, diagram));
-                assert_eq!(right.count(), work.correct)
-            })
+    /// From text: the yardstick, finding the cases alone, all of it in each tier, and in the best
+    /// one with other line ends and other shares of wrong cases.
+    fn text(&mut self, kind: Kind) {
+        let work = Work::new(kind, FAULTY);
+        let (cases, bytes) = (work.expected.cases as u64, work.text.len() as u64);
+        self.group.throughput(Throughput::ElementsAndBytes { elements: cases, bytes });
+        self.run("text/sum", || {
+            black_box(sum(black_box(&work.text)));
         });
-    }
-    from_text(&mut group, &work);
-    group.finish();
-}
-
-fn bench_hexudoku(c: &mut Criterion) {
-    let work = Work::hexudoku(&mut Chance(3));
-    let mut group = group(c, work.kind);
-    let texts = texts(&work);
-    let board = |text: &&[u8]| hexudoku::board(text, 1).expect("bench data can be read");
-    let boards = texts.iter().map(board).collect::<Vec<_>>();
-    group.throughput(work.throughput());
-    group.bench_function("memory/parse", |b| {
-        let mut board = [hexudoku::BLANK; CELLS_16];
-        b.iter(|| {
-            let read = texts.iter().filter(|text| hexudoku::read(text, 1, &mut board).is_ok());
-            assert_eq!(read.count(), work.cases)
-        })
-    });
-    for tier in Tier::available() {
-        let mut counts = Vec::new();
-        group.bench_function(format!("memory/{tier}"), |b| {
-            b.iter(|| {
-                counts.clear();
-                kernel::hexudoku(tier, &boards, &mut counts);
-                let filled = counts.iter().map(|counted: &Counted| usize::from(counted.filled));
-                assert_eq!(filled.sum::<usize>(), work.filled)
-            })
+        let (mut found, mut marks) = (Found::default(), Vec::new());
+        self.run("text/find", || {
+            assert_eq!(work.grade(None, &mut found, &mut marks).cases, work.expected.cases)
         });
+        let mut grade = |work: &Work, tier: Tier| {
+            assert_eq!(work.grade(Some(Judge::new(tier)), &mut found, &mut marks), work.expected)
+        };
+        for tier in Tier::available() {
+            self.run(&format!("text/{tier}"), || grade(&work, tier));
+        }
+        let crlf = work.with_crlf();
+        self.run("text/crlf", || grade(&crlf, Tier::best()));
+        for faulty in [0.0, 0.5, 1.0] {
+            let work = Work::new(kind, faulty);
+            self.run(&format!("text/faulty-{faulty}"), || grade(&work, Tier::best()));
+        }
     }
-    from_text(&mut group, &work);
-    group.finish();
+
+    /// Grids in memory, one behind the other.
+    fn memory(&mut self) {
+        let work = Work::new(Kind::Classic, FAULTY);
+        let mut found = Found::default();
+        Reader::new(Some(work.kind), Limits::default()).read(&work.text, true, &mut found);
+        let cells = |text: &[u8]| classic::solution(text).cells;
+        let cases = found.cases.iter().map(|case| cells(&work.text[case.start..case.end]));
+        let grids = cases.collect::<Vec<Grid>>();
+        // Some wrong solutions change nothing but a given.
+        let right = |tier, grids: &[Grid]| {
+            let batches = grids.chunks(kernel::LANES);
+            batches.map(|grids| kernel::classic(tier, grids).count_ones()).sum::<u32>()
+        };
+        let expected = right(Tier::Portable, &grids);
+        let (cases, bytes) = (grids.len() as u64, grids.as_flattened().len() as u64);
+        self.group.throughput(Throughput::ElementsAndBytes { elements: cases, bytes });
+        self.run("memory/sum", || {
+            black_box(sum(black_box(grids.as_flattened())));
+        });
+        for tier in Tier::available() {
+            self.run(&format!("memory/{tier}"), || assert_eq!(right(tier, &grids), expected));
+        }
+    }
 }
 
-criterion_group!(benches, bench_classic, bench_killer, bench_hexudoku);
-criterion_main!(benches);
+fn main() {
+    let mut criterion = Criterion::default().nresamples(2000).configure_from_args();
+    let mut shortest = BTreeMap::new();
+    for kind in Kind::ALL {
+        let mut group = criterion.benchmark_group(kind.word());
+        group.sampling_mode(SamplingMode::Flat).sample_size(20);
+        group.warm_up_time(Duration::from_millis(200));
+        group.measurement_time(Duration::from_millis(1500));
+        let mut bench = Bench { group, name: kind.word(), shortest: &mut shortest };
+        if kind == Kind::Classic {
+            bench.memory();
+        }
+        bench.text(kind);
+    }
+    criterion.final_summary();
+    tell_ratios(&shortest);
+}
+
+/// Tells each speed as a part of the yardstick's, and whether the goals are met.
+fn tell_ratios(shortest: &BTreeMap<String, Duration>) {
+    let mut out = std::io::stdout().lock();
+    for (name, took) in shortest {
+        // `kind/from/what`
+        let Some((from, what)) = name.rsplit_once('/') else { continue };
+        let yardstick = shortest.get(&format!("{from}/sum"));
+        let Some(yardstick) = yardstick.filter(|_| *took < Duration::MAX && what != "sum") else {
+            continue;
+        };
+        let ratio = yardstick.as_secs_f64() / took.as_secs_f64();
+        let goal = GOALS.iter().find(|(of, _)| *of == from && what == Tier::best().name());
+        let met = goal.map_or(String::new(), |(_, goal)| {
+            format!("  goal {goal}: {}", if ratio >= *goal { "met" } else { "not met" })
+        });
+        writeln!(out, "{name:24} {ratio:.3} of the speed of adding up{met}").expect("stdout");
+    }
+}

@@ -1,9 +1,9 @@
 //! Hexudoku: boards of 16 rows of 16 characters.
 
-use super::lines::{Fetched, Lines, is_blank, split, trim_end};
+use super::lines::{Fetched, Lines, is_blank, plain_rows, split, trim_end};
 use super::quote::Quoted;
 use super::reader::Step;
-use super::{Case, CaseText, Found};
+use super::{Case, CaseText, Found, Rows};
 use crate::board::{CELLS_16, Unreadable, UnreadableCode};
 
 /// A hexudoku board in reading order: 0 to 15 where a cell holds a digit, else [`BLANK`].
@@ -16,13 +16,16 @@ pub const BLANK: u8 = 16;
 const SIDE: usize = 16;
 
 /// Bytes of a board whose rows all have 16 characters and end in LF.
-const PLAIN_BYTES: usize = SIDE * (SIDE + 1);
+const LF_BYTES: usize = SIDE * (SIDE + 1);
 
-/// What stands for a character that does not belong on a board.
-const WRONG: u8 = 0x80;
+/// The same with CRLF.
+const CRLF_BYTES: usize = SIDE * (SIDE + 2);
 
-/// The cell that each byte of text stands for.
-const CELL_OF: [u8; 256] = {
+/// What [`CELL_OF`] has for a character that does not belong on a board; no cell has this bit.
+pub const WRONG: u8 = 0x80;
+
+/// The cell of a [`Board`] that each byte of text stands for, or [`WRONG`].
+pub const CELL_OF: [u8; 256] = {
     let mut table = [WRONG; 256];
     let mut digit = 0;
     while digit < 16 {
@@ -93,7 +96,7 @@ pub fn read(text: &[u8], line: u64, board: &mut Board) -> Result<(), Unreadable>
 
 /// Reads a board as nearly all are: 16 rows of 16 right characters, each ended by LF.
 fn read_plain(text: &[u8], board: &mut Board) -> bool {
-    let Ok(text) = <&[u8; PLAIN_BYTES]>::try_from(text) else {
+    let Ok(text) = <&[u8; LF_BYTES]>::try_from(text) else {
         return false;
     };
     let mut seen = 0;
@@ -144,9 +147,11 @@ impl Boundaries {
         if !lines.skip_bom() {
             return Step::Stop;
         }
-        if is_plain(&lines.window[lines.at..]) {
-            tell(lines, found, lines.at + PLAIN_BYTES);
-            lines.advance(lines.at + PLAIN_BYTES, SIDE as u64);
+        let text = &lines.window[lines.at..];
+        let invisible = |byte: u8| !(0x21..=0x7e).contains(&byte);
+        if let Some((rows, bytes)) = plain_rows::<SIDE, LF_BYTES, CRLF_BYTES>(text, invisible) {
+            tell(lines, found, lines.at + bytes, rows);
+            lines.advance(lines.at + bytes, SIDE as u64);
             return Step::On;
         }
         self.board(lines, found)
@@ -160,7 +165,7 @@ impl Boundaries {
                 Fetched::More => return Step::Stop,
                 Fetched::End if rows == 0 => return Step::Stop,
                 Fetched::End => {
-                    tell(lines, found, at);
+                    tell(lines, found, at, Rows::Any);
                     lines.advance(at, rows as u64);
                     return Step::Stop;
                 }
@@ -174,7 +179,7 @@ impl Boundaries {
                     at = line.next;
                     if is_blank(lines.content(line)) {
                         if rows > 0 {
-                            tell(lines, found, at);
+                            tell(lines, found, at, Rows::Any);
                         }
                         lines.advance(at, rows as u64 + 1);
                         return Step::On;
@@ -182,7 +187,7 @@ impl Boundaries {
                 }
             }
         }
-        tell(lines, found, at);
+        tell(lines, found, at, Rows::Any);
         lines.advance(at, SIDE as u64);
         Step::On
     }
@@ -211,22 +216,13 @@ impl Boundaries {
     }
 }
 
-fn tell(lines: &Lines, found: &mut Found, end: usize) {
+fn tell(lines: &Lines, found: &mut Found, end: usize, rows: Rows) {
     found.cases.push(Case {
         start: lines.at,
         end,
         line: lines.line,
         block_end: true,
+        rows,
         text: CaseText::Hexudoku,
     });
-}
-
-/// Whether `text` begins with 16 lines of 16 visible ASCII characters, each ended by LF.
-fn is_plain(text: &[u8]) -> bool {
-    let Some(text) = text.first_chunk::<PLAIN_BYTES>() else {
-        return false;
-    };
-    let ended = text.iter().skip(SIDE).step_by(SIDE + 1).all(|byte| *byte == b'\n');
-    let others = text.iter().map(|byte| u16::from(!(0x21..=0x7e).contains(byte))).sum::<u16>();
-    ended && others == SIDE as u16
 }

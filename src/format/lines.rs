@@ -1,6 +1,6 @@
 //! Lines in a window: ends, blanks, and lines that are too long or not yet whole.
 
-use super::{Case, CaseText, Found};
+use super::{Case, CaseText, Found, Rows};
 use crate::board::{Unreadable, UnreadableCode};
 use memchr::memchr2;
 
@@ -119,6 +119,7 @@ impl Lines<'_> {
             end,
             line: self.line,
             block_end,
+            rows: Rows::Any,
             text: CaseText::Unreadable(Box::new(why)),
         });
     }
@@ -141,6 +142,46 @@ impl Lines<'_> {
         };
         self.tell(found, end, block_end, why);
     }
+}
+
+/// How the rows lie with which `text` begins, and how many bytes they are, if all of them have
+/// `WIDTH` bytes and the same line end, and nothing `other` is in them.
+///
+/// `LF` and `CRLF` are the bytes of all rows with such line ends.
+pub(super) fn plain_rows<const WIDTH: usize, const LF: usize, const CRLF: usize>(
+    text: &[u8],
+    other: impl Fn(u8) -> bool,
+) -> Option<(Rows, usize)> {
+    let rows = const {
+        assert!(LF.is_multiple_of(WIDTH + 1) && CRLF == LF + LF / (WIDTH + 1));
+        LF / (WIDTH + 1)
+    };
+    match text.get(WIDTH)? {
+        b'\n' => {
+            let text = text.first_chunk::<LF>()?;
+            let ends = text.iter().skip(WIDTH).step_by(WIDTH + 1);
+            let wrong = ends.fold(0, |wrong, end| wrong | (end ^ b'\n'));
+            (wrong == 0 && count(text, other) == rows).then_some((Rows::Lf, LF))
+        }
+        b'\r' => {
+            let text = text.first_chunk::<CRLF>()?;
+            let ends = text.chunks_exact(WIDTH + 2);
+            let wrong =
+                ends.fold(0, |wrong, row| wrong | (row[WIDTH] ^ b'\r') | (row[WIDTH + 1] ^ b'\n'));
+            (wrong == 0 && count(text, other) == 2 * rows).then_some((Rows::CrLf, CRLF))
+        }
+        _ => None,
+    }
+}
+
+/// How many bytes of `text` are so.
+#[inline]
+pub(super) fn count(text: &[u8], is_so: impl Fn(u8) -> bool) -> usize {
+    // Counts that fit in a byte are added up in as many lanes as there are.
+    let few = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(is_so(*byte))).sum::<u8>();
+    let (chunks, rest) = text.as_chunks::<128>();
+    let many = chunks.iter().map(|chunk| usize::from(few(chunk))).sum::<usize>();
+    many + usize::from(few(rest))
 }
 
 /// `line` without a byte-order mark in front.

@@ -88,8 +88,21 @@ pub struct Case {
     /// Whether an answer line ends with this case: true of the last solution of a classic block
     /// and of everything that is no solution.
     pub block_end: bool,
+    /// How its rows lie.
+    pub rows: Rows,
     /// What the text is.
     pub text: CaseText,
+}
+
+/// How the rows of a case, for killer those of its drawing, lie in its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// As nearly all do: all are there and of their proper length, and end in LF.
+    Lf,
+    /// The same with CRLF.
+    CrLf,
+    /// In whatever way.
+    Any,
 }
 
 /// What the text of a case is.

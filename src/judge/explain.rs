@@ -6,72 +6,100 @@ use crate::board::{CELLS_9, CageFault, Cell, Fault, Grid, House, Repeats};
 use crate::format::classic::Solution;
 use crate::format::killer::{Cage, Diagram};
 
+/// Faults for which there is room from the start: one wrong cell breaks three houses.
+const FAULTS_EXPECTED: usize = 4;
+
+/// All nine digits as a set: bit 1 is for 1.
+const ALL_DIGITS: u16 = 0x3FE;
+
+/// The set that holds the digit of each byte of text, and no digit for other bytes.
+const SET_OF: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut digit = 1;
+    while digit <= 9 {
+        table[b'0' as usize + digit] = 1 << digit;
+        digit += 1;
+    }
+    table
+};
+
 /// The faults of a classic solution; none if it is right.
 pub fn explain_classic(solution: &Solution, givens: &Grid) -> Vec<Fault> {
     let cells = &solution.cells;
-    let mut faults = not_digits(cells).collect::<Vec<_>>();
+    let mut faults = Vec::with_capacity(FAULTS_EXPECTED);
+    not_digits(cells, &mut faults);
     let long_rows = solution.long_rows.iter().zip(0..).filter(|(length, _)| **length > 0);
     faults.extend(long_rows.map(|(length, row)| Fault::RowLength { row, length: *length }));
-    for (i, (found, given)) in cells.iter().zip(givens).enumerate() {
-        if *given != b'.' && found != given && digit(*found).is_some() {
-            faults.push(Fault::GivenChanged { cell: Cell::of_9(i), given: *given, found: *found });
+    let differs = |(found, given): (&u8, &u8)| found != given && *given != b'.';
+    // Looked at in one go first: most solutions change no given.
+    if cells.iter().zip(givens).fold(false, |any, pair| any | differs(pair)) {
+        for (i, (found, given)) in cells.iter().zip(givens).enumerate() {
+            if differs((found, given)) && digit(*found).is_some() {
+                let (given, found) = (*given, *found);
+                faults.push(Fault::GivenChanged { cell: Cell::of_9(i), given, found });
+            }
         }
     }
-    faults.extend(house_repeats(cells));
+    house_repeats(cells, &mut faults);
     faults
 }
 
 /// The faults of a killer diagram; none if it is right.
 pub fn explain_killer(diagram: &Diagram) -> Vec<Fault> {
     let Diagram { cells, cage_of, cages, .. } = diagram;
-    let mut faults = not_digits(cells).collect::<Vec<_>>();
-    faults.extend(house_repeats(cells));
-    let mut sums = [Some(0u32); CELLS_9];
-    let mut digits = [Digits::default(); CELLS_9];
+    let mut faults = Vec::with_capacity(FAULTS_EXPECTED);
+    not_digits(cells, &mut faults);
+    house_repeats(cells, &mut faults);
+    let mut seen = [Seen::default(); CELLS_9];
     for (text, cage) in cells.iter().zip(cage_of) {
-        let (sum, digits) = (&mut sums[usize::from(*cage)], &mut digits[usize::from(*cage)]);
-        let digit = digit(*text);
-        digit.into_iter().for_each(|digit| digits.add(digit));
-        // The sum of a cage with a cell that is no digit is not judged.
-        *sum = sum.zip(digit).map(|(sum, digit)| sum + u32::from(digit));
+        seen[usize::from(*cage)].add(*text);
     }
     let fault = |cage: &Cage| CageFault { first: cage.first, named: cage.named };
-    for (number, (cage, _)) in
-        cages.iter().zip(&digits).enumerate().filter(|(_, (_, d))| d.repeated())
-    {
-        let members = (0..CELLS_9).filter(|cell| usize::from(cage_of[*cell]) == number);
-        let repeats = repeats(cells, members);
-        faults.extend(repeats.map(|(at, repeats)| Fault::CageRepeat {
-            cage: fault(cage),
-            at,
-            repeats,
-        }));
+    for (number, (cage, seen)) in cages.iter().zip(&seen).enumerate() {
+        if seen.twice != 0 {
+            let members = (0..CELLS_9).filter(|cell| usize::from(cage_of[*cell]) == number);
+            let repeats = repeats(cells, members);
+            faults.extend(repeats.map(|(at, repeats)| Fault::CageRepeat {
+                cage: fault(cage),
+                at,
+                repeats,
+            }));
+        }
     }
-    for (cage, sum) in cages.iter().zip(sums) {
-        if let Some(sum) = sum.filter(|sum| *sum != cage.total) {
-            faults.push(Fault::CageSum { cage: fault(cage), sum, total: cage.total });
+    for (cage, seen) in cages.iter().zip(&seen) {
+        // The sum of a cage with a cell that is no digit is not judged.
+        if seen.digits_alone && seen.sum != cage.total {
+            let (cage, sum, total) = (fault(cage), seen.sum, cage.total);
+            faults.push(Fault::CageSum { cage, sum, total });
         }
     }
     faults
 }
 
-/// The digits of a region, as sets.
-#[derive(Clone, Copy, Default)]
-struct Digits {
+/// What stands in a region.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// The digits, as a set, and those that stand there more than once.
     once: u16,
     twice: u16,
+    /// What they add up to.
+    sum: u32,
+    digits_alone: bool,
 }
 
-impl Digits {
-    fn add(&mut self, digit: u8) {
-        let set = 1 << digit;
+impl Default for Seen {
+    fn default() -> Seen {
+        Seen { once: 0, twice: 0, sum: 0, digits_alone: true }
+    }
+}
+
+impl Seen {
+    fn add(&mut self, text: u8) {
+        let set = SET_OF[usize::from(text)];
         self.twice |= self.once & set;
         self.once |= set;
-    }
-
-    /// Whether some digit stands there more than once.
-    fn repeated(&self) -> bool {
-        self.twice != 0
+        self.digits_alone &= set != 0;
+        self.sum += if set != 0 { u32::from(text - b'0') } else { 0 };
     }
 }
 
@@ -80,9 +108,15 @@ fn digit(text: u8) -> Option<u8> {
     matches!(text, b'1'..=b'9').then(|| text - b'0')
 }
 
-fn not_digits(cells: &Grid) -> impl Iterator<Item = Fault> {
-    let cells = cells.iter().enumerate().filter(|(_, found)| digit(**found).is_none());
-    cells.map(|(i, found)| Fault::NotADigit { cell: Cell::of_9(i), found: *found })
+fn not_digits(cells: &Grid, faults: &mut Vec<Fault>) {
+    let is_none = |text: u8| !matches!(text, b'1'..=b'9');
+    // Looked at in one go first: most grids hold digits alone.
+    if cells.iter().fold(false, |any, found| any | is_none(*found)) {
+        let cells = cells.iter().enumerate().filter(|(_, found)| is_none(**found));
+        faults.extend(
+            cells.map(|(i, found)| Fault::NotADigit { cell: Cell::of_9(i), found: *found }),
+        );
+    }
 }
 
 /// The cells of each house, in the order of [`House::all_9`].
@@ -99,30 +133,50 @@ static HOUSES: [[u8; 9]; 27] = {
     houses
 };
 
-fn house_repeats(cells: &Grid) -> impl Iterator<Item = Fault> {
-    House::all_9().zip(&HOUSES).filter_map(|(house, members)| {
-        let (at, repeats) = repeats(cells, members.iter().copied().map(usize::from))?;
-        Some(Fault::HouseRepeat { house, at, repeats })
-    })
-}
-
-/// How often each digit stands in a region, and the first cell whose digit stood earlier in it;
-/// `None` if no digit stands there more than once.
-fn repeats(cells: &Grid, region: impl Iterator<Item = usize> + Clone) -> Option<(Cell, Repeats)> {
-    let mut digits = Digits::default();
-    region.clone().filter_map(|cell| digit(cells[cell])).for_each(|digit| digits.add(digit));
-    if !digits.repeated() {
-        return None;
-    }
-    let mut counts = [0u8; 9];
-    let mut first = None;
-    for cell in region {
-        let Some(digit) = digit(cells[cell]) else { continue };
-        let count = &mut counts[usize::from(digit) - 1];
-        *count += 1;
-        if *count > 1 {
-            first.get_or_insert(Cell::of_9(cell));
+fn house_repeats(cells: &Grid, faults: &mut Vec<Fault>) {
+    // The digits of each house as a set: it is right if they are all there.
+    let (mut rows, mut columns, mut boxes) = ([0; 9], [0; 9], [0; 9]);
+    for (row, cells) in cells.as_chunks::<9>().0.iter().enumerate() {
+        for (column, text) in cells.iter().enumerate() {
+            let set = SET_OF[usize::from(*text)];
+            rows[row] |= set;
+            columns[column] |= set;
+            boxes[row / 3 * 3 + column / 3] |= set;
         }
     }
-    Some((first?, Repeats { counts }))
+    let sets = rows.into_iter().chain(columns).chain(boxes);
+    faults.reserve(sets.clone().filter(|set| *set != ALL_DIGITS).count());
+    for ((house, members), set) in House::all_9().zip(&HOUSES).zip(sets) {
+        if set != ALL_DIGITS
+            && let Some((at, repeats)) = repeats(cells, members.iter().copied().map(usize::from))
+        {
+            faults.push(Fault::HouseRepeat { house, at, repeats });
+        }
+    }
+}
+
+/// For each byte of text one bit in the byte that counts its digit; none if it is no digit.
+const COUNT_OF: [u128; 256] = {
+    let mut table = [0; 256];
+    let mut digit = 0;
+    while digit < 9 {
+        table[b'1' as usize + digit] = 1 << (8 * digit);
+        digit += 1;
+    }
+    table
+};
+
+/// How often each digit stands in a region, whose cells come in reading order, and the first cell
+/// whose digit stood earlier in it; `None` if no digit stands there more than once.
+fn repeats(cells: &Grid, region: impl Iterator<Item = usize>) -> Option<(Cell, Repeats)> {
+    let (mut once, mut counts, mut first) = (0, 0, usize::MAX);
+    for cell in region {
+        let text = usize::from(cells[cell]);
+        let stood_earlier = once & SET_OF[text] != 0;
+        first = first.min(if stood_earlier { cell } else { usize::MAX });
+        once |= SET_OF[text];
+        counts += COUNT_OF[text];
+    }
+    let counts = *counts.to_le_bytes().first_chunk()?;
+    (first < CELLS_9).then(|| (Cell::of_9(first), Repeats { counts }))
 }

@@ -11,10 +11,10 @@ pub mod kernel;
 pub use explain::{explain_classic, explain_killer};
 pub use kernel::{Tier, UnsupportedTier};
 
-use crate::board::{CELLS_9, CELLS_16, Counted, Grid, Mark, Unreadable};
-use crate::format::{Case, CaseText, Puzzle, classic, killer};
+use crate::board::{CELLS_9, Counted, Grid, Mark};
+use crate::format::{Case, CaseText, Puzzle, Rows, classic, hexudoku as boards, killer};
 
-/// Boards that are judged at a time.
+/// Cases that are judged at a time.
 const BATCH: usize = kernel::LANES;
 
 /// Marks cases; the same cases get the same marks in every tier.
@@ -58,91 +58,148 @@ impl Judge {
     /// found together.
     pub fn mark(&self, window: &[u8], cases: &[Case], puzzles: &[Puzzle], marks: &mut Vec<Mark>) {
         marks.reserve(cases.len());
+        let work = Work { tier: self.tier, window, puzzles };
         let mut scratch = Scratch::default();
-        for run in cases.chunk_by(|a, b| same_text(&a.text, &b.text)) {
+        for run in cases.chunk_by(are_alike) {
             for batch in run.chunks(BATCH) {
-                match &batch[0].text {
-                    CaseText::Classic { puzzle } => {
-                        let givens = &puzzles[*puzzle].givens;
-                        self.mark_solutions(window, batch, givens, &mut scratch, marks);
+                match (&batch[0].text, batch[0].rows) {
+                    (CaseText::Classic { .. }, Rows::Lf) => {
+                        work.plain_solutions(batch, &mut scratch.lf, marks);
                     }
-                    CaseText::Killer => self.mark_diagrams(window, batch, &mut scratch, marks),
-                    CaseText::Hexudoku => self.mark_boards(window, batch, &mut scratch, marks),
-                    CaseText::Unreadable(_) => marks.extend(batch.iter().map(unreadable)),
+                    (CaseText::Classic { .. }, Rows::CrLf) => {
+                        work.plain_solutions(batch, &mut scratch.crlf, marks);
+                    }
+                    (CaseText::Classic { .. }, Rows::Any) => work.solutions(batch, marks),
+                    (CaseText::Killer, _) => work.diagrams(batch, &mut scratch.diagram, marks),
+                    (CaseText::Hexudoku, Rows::Lf) => {
+                        work.plain_boards::<272>(batch, &mut scratch.counts, marks);
+                    }
+                    (CaseText::Hexudoku, Rows::CrLf) => {
+                        work.plain_boards::<288>(batch, &mut scratch.counts, marks);
+                    }
+                    (CaseText::Hexudoku, Rows::Any) => {
+                        marks.extend(batch.iter().map(|case| work.board(case)));
+                    }
+                    (CaseText::Unreadable(_), _) => marks.extend(batch.iter().map(unreadable)),
                 }
             }
         }
     }
+}
 
-    fn mark_solutions(
+/// What cases are marked with.
+struct Work<'a> {
+    tier: Tier,
+    window: &'a [u8],
+    puzzles: &'a [Puzzle],
+}
+
+impl<'a> Work<'a> {
+    fn text(&self, case: &Case) -> &'a [u8] {
+        &self.window[case.start..case.end]
+    }
+
+    fn givens(&self, case: &Case) -> (usize, &'a Grid) {
+        match case.text {
+            CaseText::Classic { puzzle } => (puzzle, &self.puzzles[puzzle].givens),
+            _ => unreachable!("a batch holds cases of one sort"),
+        }
+    }
+
+    /// The texts of cases that all have `BYTES` bytes: as they lie if nothing is between them, else
+    /// copied to `copies`.
+    fn texts<'t, const BYTES: usize>(
         &self,
-        window: &[u8],
         batch: &[Case],
-        givens: &Grid,
-        scratch: &mut Scratch,
+        copies: &'t mut Vec<[u8; BYTES]>,
+    ) -> &'t [[u8; BYTES]]
+    where
+        'a: 't,
+    {
+        let (first, last) = (&batch[0], &batch[batch.len() - 1]);
+        if last.end - first.start == batch.len() * BYTES {
+            return self.window[first.start..last.end].as_chunks().0;
+        }
+        copies.clear();
+        copies.extend(batch.iter().filter_map(|case| self.text(case).first_chunk()));
+        copies
+    }
+
+    /// Solutions whose rows lie `BYTES` / 9 bytes apart.
+    fn plain_solutions<const BYTES: usize>(
+        &self,
+        batch: &[Case],
+        scratch: &mut PlainSolutions<BYTES>,
         marks: &mut Vec<Mark>,
     ) {
-        let grids = &mut scratch.grids;
-        grids.resize(batch.len(), [b' '; CELLS_9]);
-        let mut long_rows = 0u32;
-        for (i, (case, cells)) in batch.iter().zip(grids.iter_mut()).enumerate() {
-            let text = &window[case.start..case.end];
-            if !classic::read_plain(text, cells) {
-                let solution = classic::solution(text);
-                *cells = solution.cells;
-                long_rows |= u32::from(solution.long_rows != [0; 9]) << i;
+        let texts = self.texts(batch, &mut scratch.texts);
+        let right = kernel::classic(self.tier, texts);
+        let mut puzzle = usize::MAX;
+        for (i, (case, text)) in batch.iter().zip(texts).enumerate() {
+            let (of, givens) = self.givens(case);
+            if of != puzzle {
+                puzzle = of;
+                scratch.givens.set(givens);
+            }
+            let is_right = right >> i & 1 == 1 && scratch.givens.stand_in(text);
+            marks.push(if is_right { Mark::Correct } else { self.solution(case, givens) });
+        }
+    }
+
+    /// Solutions however they lie.
+    fn solutions(&self, batch: &[Case], marks: &mut Vec<Mark>) {
+        marks.extend(batch.iter().map(|case| self.solution(case, self.givens(case).1)));
+    }
+
+    fn solution(&self, case: &Case, givens: &Grid) -> Mark {
+        match explain_classic(&classic::solution(self.text(case)), givens) {
+            faults if faults.is_empty() => Mark::Correct,
+            faults => Mark::Wrong(faults),
+        }
+    }
+
+    fn diagrams(&self, batch: &[Case], diagram: &mut killer::Diagram, marks: &mut Vec<Mark>) {
+        let first = marks.len();
+        let mut grids = [[0; CELLS_9]; BATCH];
+        let mut cages_right = 0u32;
+        for (i, (case, grid)) in batch.iter().zip(&mut grids).enumerate() {
+            marks.push(match killer::read(self.text(case), case.line, diagram) {
+                Err(why) => Mark::Unreadable(Box::new(why)),
+                Ok(()) => {
+                    *grid = diagram.cells;
+                    cages_right |= u32::from(kernel::cages(diagram)) << i;
+                    Mark::Correct
+                }
+            });
+        }
+        let right = cages_right & kernel::classic(self.tier, &grids[..batch.len()]);
+        for (i, case) in batch.iter().enumerate().filter(|(i, _)| right >> i & 1 == 0) {
+            let mark = &mut marks[first + i];
+            if *mark == Mark::Correct && killer::read(self.text(case), case.line, diagram).is_ok() {
+                *mark = Mark::Wrong(explain_killer(diagram));
             }
         }
-        let right = kernel::classic(self.tier, grids, givens) & !long_rows;
-        marks.extend(batch.iter().enumerate().map(|(i, case)| {
-            if right >> i & 1 == 1 {
-                return Mark::Correct;
-            }
-            let solution = classic::solution(&window[case.start..case.end]);
-            Mark::Wrong(explain_classic(&solution, givens))
+    }
+
+    /// Boards whose rows lie `BYTES` / 16 bytes apart.
+    fn plain_boards<const BYTES: usize>(
+        &self,
+        batch: &[Case],
+        counts: &mut Vec<Option<Counted>>,
+        marks: &mut Vec<Mark>,
+    ) {
+        counts.clear();
+        kernel::hexudoku(self.tier, self.texts::<BYTES>(batch, &mut Vec::new()), counts);
+        marks.extend(batch.iter().zip(counts).map(|(case, counted)| match counted {
+            Some(counted) => Mark::Counted(*counted),
+            None => self.board(case),
         }));
     }
 
-    fn mark_diagrams(
-        &self,
-        window: &[u8],
-        batch: &[Case],
-        scratch: &mut Scratch,
-        marks: &mut Vec<Mark>,
-    ) {
-        let diagram = &mut scratch.diagram;
-        for case in batch {
-            let text = &window[case.start..case.end];
-            marks.push(match killer::read(text, case.line, diagram) {
-                Err(why) => Mark::Unreadable(Box::new(why)),
-                Ok(()) if kernel::killer(self.tier, diagram) => Mark::Correct,
-                Ok(()) => Mark::Wrong(explain_killer(diagram)),
-            });
-        }
-    }
-
-    fn mark_boards(
-        &self,
-        window: &[u8],
-        batch: &[Case],
-        scratch: &mut Scratch,
-        marks: &mut Vec<Mark>,
-    ) {
-        use crate::format::hexudoku::{BLANK, read};
-        let Scratch { boards, counts, bad_boards, .. } = scratch;
-        boards.resize(batch.len(), [BLANK; CELLS_16]);
-        counts.clear();
-        for (i, (case, board)) in batch.iter().zip(boards.iter_mut()).enumerate() {
-            if let Err(why) = read(&window[case.start..case.end], case.line, board) {
-                *board = [BLANK; CELLS_16];
-                bad_boards.push((i, why));
-            }
-        }
-        kernel::hexudoku(self.tier, boards, counts);
-        let first = marks.len();
-        marks.extend(counts.iter().copied().map(Mark::Counted));
-        for (i, why) in bad_boards.drain(..) {
-            marks[first + i] = Mark::Unreadable(Box::new(why));
+    fn board(&self, case: &Case) -> Mark {
+        match boards::board(self.text(case), case.line) {
+            Ok(mut board) => Mark::Counted(hexudoku::fill(&mut board)),
+            Err(why) => Mark::Unreadable(Box::new(why)),
         }
     }
 }
@@ -150,19 +207,52 @@ impl Judge {
 /// Memory that is used again from batch to batch.
 #[derive(Default)]
 struct Scratch {
-    grids: Vec<Grid>,
+    lf: PlainSolutions<90>,
+    crlf: PlainSolutions<99>,
     diagram: killer::Diagram,
-    boards: Vec<crate::format::hexudoku::Board>,
-    counts: Vec<Counted>,
-    bad_boards: Vec<(usize, Unreadable)>,
+    counts: Vec<Option<Counted>>,
+}
+
+/// Solutions whose rows lie `BYTES` / 9 bytes apart.
+struct PlainSolutions<const BYTES: usize> {
+    texts: Vec<[u8; BYTES]>,
+    givens: Givens<BYTES>,
+}
+
+/// The givens of a puzzle as they must stand in the text of a solution.
+struct Givens<const BYTES: usize> {
+    text: [u8; BYTES],
+    /// All bits of the bytes that are given.
+    mask: [u8; BYTES],
+}
+
+impl<const BYTES: usize> Default for PlainSolutions<BYTES> {
+    fn default() -> Self {
+        let givens = Givens { text: [0; BYTES], mask: [0; BYTES] };
+        PlainSolutions { texts: Vec::new(), givens }
+    }
+}
+
+impl<const BYTES: usize> Givens<BYTES> {
+    fn set(&mut self, givens: &Grid) {
+        let rows = self.text.chunks_exact_mut(BYTES / 9).zip(self.mask.chunks_exact_mut(BYTES / 9));
+        for ((text, mask), givens) in rows.zip(givens.chunks_exact(9)) {
+            text[..9].copy_from_slice(givens);
+            for (mask, given) in mask.iter_mut().zip(givens) {
+                *mask = if *given == b'.' { 0 } else { u8::MAX };
+            }
+        }
+    }
+
+    fn stand_in(&self, solution: &[u8; BYTES]) -> bool {
+        let cells = solution.iter().zip(&self.text).zip(&self.mask);
+        cells.fold(0, |changed, ((cell, given), mask)| changed | ((cell ^ given) & mask)) == 0
+    }
 }
 
 /// Whether two cases can be in one batch.
-fn same_text(a: &CaseText, b: &CaseText) -> bool {
-    match (a, b) {
-        (CaseText::Classic { puzzle: a }, CaseText::Classic { puzzle: b }) => a == b,
-        _ => std::mem::discriminant(a) == std::mem::discriminant(b),
-    }
+fn are_alike(a: &Case, b: &Case) -> bool {
+    std::mem::discriminant(&a.text) == std::mem::discriminant(&b.text) && a.rows == b.rows
 }
 
 /// The mark of a case that is unreadable already.

@@ -2,10 +2,10 @@
 
 use super::core_kit::*;
 use super::oracle;
-use gridmark::board::{Fault, Grid, Kind, Mark};
+use gridmark::board::{Counted, Fault, Grid, Kind, Mark};
 use gridmark::format::classic::Solution;
-use gridmark::format::{Limits, killer};
-use gridmark::judge::{Tier, explain_classic, explain_killer, kernel};
+use gridmark::format::{Found, Limits, Reader, killer};
+use gridmark::judge::{Judge, Tier, explain_classic, explain_killer, kernel};
 
 const OPEN: [u8; 81] = [b'.'; 81];
 
@@ -23,10 +23,46 @@ fn check_classic(grid: &[u8], givens: &[u8]) {
     let told = places(&explain_classic(&solution, &givens));
     // The oracle pads what was trimmed; a grid is padded already.
     assert_eq!(told, expected, "{}", grid.escape_ascii());
+    let text = [b"1\n".to_vec(), rows(&givens, b"\n"), rows(grid, b"\n")].concat();
     for tier in Tier::available() {
-        let right = kernel::classic(tier, &[cells], &givens);
-        assert_eq!(right == 1, expected.is_empty(), "{tier} {}", grid.escape_ascii());
+        if givens == OPEN {
+            check_kernel::<81>(tier, grid, b"", expected.is_empty());
+            check_kernel::<90>(tier, grid, b"\n", expected.is_empty());
+            check_kernel::<99>(tier, grid, b"\r\n", expected.is_empty());
+        }
+        for text in [text.clone(), with_ends(&text, &[b"\r\n"])] {
+            // A cell that is a line end moves what follows, and is for the tests of reading.
+            if !grid.iter().any(|cell| matches!(cell, b'\n' | b'\r')) {
+                let marks = marks_in(tier, &text);
+                let told = match &marks[..] {
+                    [Mark::Wrong(faults)] => places(faults),
+                    [Mark::Correct] => Vec::new(),
+                    marks => panic!("{marks:?}"),
+                };
+                assert_eq!(told, oracle::classic(&rows_of, &givens), "{tier} {text:?}");
+            }
+        }
     }
+}
+
+/// Checks one grid in the first, the last and some other place of a batch.
+fn check_kernel<const BYTES: usize>(tier: Tier, grid: &[u8], end: &[u8], is_right: bool) {
+    let grid = <[u8; BYTES]>::try_from(rows(grid, end)).unwrap();
+    for (size, place) in [(1, 0), (kernel::LANES, 31), (kernel::LANES, 16), (9, 3)] {
+        let mut batch = vec![[b'1'; BYTES]; size];
+        batch[place] = grid;
+        let right = kernel::classic(tier, &batch);
+        assert_eq!(right, u32::from(is_right) << place, "{tier} {}", grid.escape_ascii());
+    }
+}
+
+/// The marks of a file in one tier.
+fn marks_in(tier: Tier, text: &[u8]) -> Vec<Mark> {
+    let mut found = Found::default();
+    Reader::new(None, Limits::default()).read(text, true, &mut found);
+    let mut marks = Vec::new();
+    Judge::new(tier).mark(text, &found.cases, &found.puzzles, &mut marks);
+    marks
 }
 
 fn check_diagram(text: &str) {
@@ -34,7 +70,15 @@ fn check_diagram(text: &str) {
     let diagram = killer::diagram(text.as_bytes(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(places(&explain_killer(&diagram)), expected, "\n{text}");
     for tier in Tier::available() {
-        assert_eq!(kernel::killer(tier, &diagram), expected.is_empty(), "{tier}\n{text}");
+        for text in [text.as_bytes(), &with_ends(text.as_bytes(), &[b"\r\n"])] {
+            let marks = marks_in(tier, text);
+            let told = match &marks[..] {
+                [Mark::Wrong(faults)] => places(faults),
+                [Mark::Correct] => Vec::new(),
+                marks => panic!("{marks:?}"),
+            };
+            assert_eq!(told, expected, "{tier}\n{}", text.escape_ascii());
+        }
     }
 }
 
@@ -118,7 +162,7 @@ fn grids_of_a_batch_do_not_mix() {
             grids.push(Grid::try_from(grid).unwrap());
         }
         for tier in Tier::available() {
-            assert_eq!(kernel::classic(tier, &grids, &OPEN), expected, "{tier}, {size} grids");
+            assert_eq!(kernel::classic(tier, &grids), expected, "{tier}, {size} grids");
         }
     }
 }
@@ -256,19 +300,54 @@ fn boards_equal_the_oracle_one_at_a_time_and_in_batches() {
     }
     for tier in Tier::available() {
         for size in [0, 1, 2, 31, 32, 33, 200] {
-            let mut counts = Vec::new();
-            kernel::hexudoku(tier, &boards[..size], &mut counts);
-            assert_eq!(counts.len(), size);
-            for (counted, (_, filled, blank, conflicts)) in counts.iter().zip(&expected) {
-                let counts = (counted.filled, counted.blank, counted.conflicts);
-                assert_eq!(counts, (*filled as u16, *blank as u16, *conflicts as u16), "{tier}");
-            }
+            check_boards::<256>(tier, &texts[..size], b"", &expected);
+            check_boards::<272>(tier, &texts[..size], b"\n", &expected);
+            check_boards::<288>(tier, &texts[..size], b"\r\n", &expected);
         }
     }
     let graded = grade(None, Limits::default(), texts.concat().as_bytes());
     assert_eq!(graded.len(), texts.len());
     for (case, (_, filled, ..)) in graded.iter().zip(&expected) {
         assert_eq!(case.mark.answer(Kind::Hexudoku), filled.to_string());
+    }
+}
+
+fn check_boards<const BYTES: usize>(
+    tier: Tier,
+    texts: &[String],
+    end: &[u8],
+    expected: &[(Vec<String>, usize, usize, usize)],
+) {
+    let board = |text: &String| with_ends(text.as_bytes(), &[end]).try_into().unwrap();
+    let boards = texts.iter().map(board).collect::<Vec<[u8; BYTES]>>();
+    let mut counts = Vec::new();
+    kernel::hexudoku(tier, &boards, &mut counts);
+    assert_eq!(counts.len(), texts.len());
+    for (counted, (_, filled, blank, conflicts)) in counts.iter().zip(expected) {
+        let counted = counted.unwrap();
+        let counts = (counted.filled, counted.blank, counted.conflicts);
+        assert_eq!(counts, (*filled as u16, *blank as u16, *conflicts as u16), "{tier}");
+    }
+}
+
+#[test]
+fn every_byte_in_every_cell_of_a_board_is_read() {
+    for tier in Tier::available() {
+        for text in 0..=u8::MAX {
+            let is_cell = text.is_ascii_hexdigit() || text == b'-';
+            let mut boards = [[b'-'; 256]; 256];
+            boards.iter_mut().enumerate().for_each(|(cell, board)| board[cell] = text);
+            let mut counts = Vec::new();
+            kernel::hexudoku(tier, &boards, &mut counts);
+            assert_eq!(counts.len(), 256);
+            let is_right = |counted: &Option<Counted>| match counted {
+                Some(counted) => {
+                    is_cell && counted.blank + counted.filled == 256 - u16::from(text != b'-')
+                }
+                None => !is_cell,
+            };
+            assert!(counts.iter().all(is_right), "{tier} {text:#x}");
+        }
     }
 }
 

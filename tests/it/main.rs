@@ -17,4 +17,5 @@ mod relative_root;
 mod samples;
 mod serve;
 mod structure;
+mod tiers;
 mod windows;

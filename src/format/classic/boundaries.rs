@@ -1,11 +1,11 @@
 //! Where blocks and their solutions begin and end.
 
-use super::{PITCH, PLAIN_BYTES, count, is_plain, read_givens};
+use super::{count, plain_rows, read_givens, read_plain_givens};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
 use crate::format::lines::{Fetched, Line, Lines, is_blank};
 use crate::format::quote::Quoted;
 use crate::format::reader::Step;
-use crate::format::{Case, CaseText, Found, Puzzle};
+use crate::format::{Case, CaseText, Found, Puzzle, Rows};
 
 /// Finds where blocks and their solutions begin and end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,8 +108,16 @@ impl Boundaries {
         Step::On
     }
 
-    /// A row of the puzzle.
+    /// A row of the puzzle, or all rows of one that is as nearly all are.
     fn puzzle_row(&mut self, lines: &mut Lines, missing_max: u64, found: &mut Found) -> Step {
+        if self.rows == 0
+            && !self.inside_line
+            && let Some((bytes, givens)) = read_plain_givens(&lines.window[lines.at..])
+        {
+            lines.advance(lines.at + bytes, 9);
+            (self.givens, self.stage) = (givens, Stage::Solution);
+            return Step::On;
+        }
         if self.inside_line {
             if !lines.skip_rest() {
                 return Step::Stop;
@@ -151,18 +159,21 @@ impl Boundaries {
         found: &mut Found,
     ) -> Step {
         let mut at = lines.at;
-        if lines.window[at..].first_chunk::<PLAIN_BYTES>().is_some_and(is_plain) {
-            at += 9 * PITCH;
+        let mut rows = Rows::Any;
+        let plain = plain_rows(&lines.window[at..]);
+        if let Some((plain, bytes)) = plain {
+            rows = plain;
+            at += bytes;
         } else {
-            for rows in 0..9 {
+            for row in 0..9 {
                 match lines.fetch(at, lines.at) {
                     Fetched::Line(Line { next, .. }) => at = next,
                     Fetched::More => return Step::Stop,
-                    Fetched::End => return self.missing(lines, at, rows, missing_max, found),
+                    Fetched::End => return self.missing(lines, at, row, missing_max, found),
                     Fetched::Long => {
-                        lines.tell_too_large(found, at, rows, self.left == 1);
-                        lines.advance(at, rows);
-                        (self.rows, self.stage) = (9 - rows as u8, Stage::SkipRows);
+                        lines.tell_too_large(found, at, row, self.left == 1);
+                        lines.advance(at, row);
+                        (self.rows, self.stage) = (9 - row as u8, Stage::SkipRows);
                         return Step::On;
                     }
                 }
@@ -178,7 +189,7 @@ impl Boundaries {
             },
         };
         let (start, line, block_end) = (lines.at, lines.line, self.left == 1);
-        found.cases.push(Case { start, end: at, line, block_end, text });
+        found.cases.push(Case { start, end: at, line, block_end, rows, text });
         lines.advance(at, 9);
         self.after_solution();
         Step::On

@@ -4,15 +4,10 @@ mod boundaries;
 
 pub(super) use boundaries::{Boundaries, Stage};
 
-use super::lines::{integer, split, trim_end, trim_start};
+use super::Rows;
+use super::lines::{self, integer, split, trim_end, trim_start};
 use super::quote::{LineFound, Quoted};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
-
-/// Bytes of nine rows of nine that all end in LF.
-const PLAIN_BYTES: usize = 9 * PITCH;
-
-/// From one such row to the next.
-const PITCH: usize = 10;
 
 /// A solution as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +30,13 @@ pub struct Solution {
 /// ```
 pub fn solution(text: &[u8]) -> Solution {
     let mut solution = Solution { cells: [b' '; CELLS_9], long_rows: [0; 9] };
+    if let Some((_, bytes)) = plain_rows(text) {
+        for (cells, row) in solution.cells.chunks_exact_mut(9).zip(text.chunks_exact(bytes / 9)) {
+            let row = trim_end(&row[..9]);
+            cells[..row.len()].copy_from_slice(row);
+        }
+        return solution;
+    }
     let rows = solution.cells.chunks_exact_mut(9).zip(&mut solution.long_rows);
     for (line, (cells, long)) in split(text).zip(rows) {
         let row = trim_end(line);
@@ -47,25 +49,38 @@ pub fn solution(text: &[u8]) -> Solution {
     solution
 }
 
-/// Reads the text of a solution as nearly all are, nine rows of nine bytes, each ended by LF.
-///
-/// False if it is not so, and `cells` is unspecified then. What is read equals what [`solution`]
-/// reads, but for blanks of other kinds at the end of a row.
-pub fn read_plain(text: &[u8], cells: &mut Grid) -> bool {
-    let Ok(text) = <&[u8; PLAIN_BYTES]>::try_from(text) else {
-        return false;
-    };
-    for (cells, row) in cells.chunks_exact_mut(9).zip(text.chunks_exact(PITCH)) {
-        cells.copy_from_slice(&row[..9]);
-    }
-    is_plain(text)
+/// How the rows lie with which `text` begins, and how many bytes they are, if they are nine rows of
+/// nine bytes without control characters, as nearly all are.
+fn plain_rows(text: &[u8]) -> Option<(Rows, usize)> {
+    lines::plain_rows::<9, 90, 99>(text, |byte| byte < b' ')
 }
 
-/// Whether the text is nine rows of nine bytes, each ended by LF.
-fn is_plain(text: &[u8; PLAIN_BYTES]) -> bool {
-    let ended = text.iter().skip(9).step_by(PITCH).all(|byte| *byte == b'\n');
-    let ends = text.iter().map(|byte| u8::from(matches!(byte, b'\n' | b'\r'))).sum::<u8>();
-    ended && ends == 9
+/// What each byte of text is in a puzzle: `b'1'` to `b'9'`, `b'.'`, or zero for what may not be there.
+const GIVEN_OF: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut digit = b'1';
+    while digit <= b'9' {
+        table[digit as usize] = digit;
+        digit += 1;
+    }
+    table[b'*' as usize] = b'.';
+    table[b'.' as usize] = b'.';
+    table[b'0' as usize] = b'.';
+    table
+};
+
+/// The puzzle with which `text` begins, if it is as nearly all are, and how many bytes it is.
+fn read_plain_givens(text: &[u8]) -> Option<(usize, Grid)> {
+    let (_, bytes) = plain_rows(text)?;
+    let mut givens = [b'.'; CELLS_9];
+    let mut good = true;
+    for (givens, row) in givens.chunks_exact_mut(9).zip(text.chunks_exact(bytes / 9)) {
+        for (given, found) in givens.iter_mut().zip(row) {
+            *given = GIVEN_OF[usize::from(*found)];
+            good &= *given != 0;
+        }
+    }
+    good.then_some((bytes, givens))
 }
 
 /// The number of solutions that `line` tells, zero included, and how many bytes it is written in.
@@ -87,11 +102,10 @@ fn read_givens(content: &[u8], line: u64, cells: &mut [u8]) -> Result<(), Unread
         .into(),
     };
     for (column, (cell, found)) in cells.iter_mut().zip(row).enumerate() {
-        *cell = match found {
-            b'1'..=b'9' => *found,
-            b'*' | b'.' | b'0' => b'.',
-            _ => return Err(problem(column, Quoted(&[*found]).to_string())),
-        };
+        match GIVEN_OF[usize::from(*found)] {
+            0 => return Err(problem(column, Quoted(&[*found]).to_string())),
+            given => *cell = given,
+        }
     }
     match row.len() {
         9 => Ok(()),

@@ -1,16 +1,10 @@
 //! Where diagrams begin and end.
 
-use super::{BORDER, DRAWING_LINES};
-use crate::format::lines::{Fetched, Line, Lines, is_blank, without_bom};
+use super::{BORDER, CRLF_BYTES, DRAWING_LINES, LF_BYTES, LINE_BYTES};
+use crate::format::lines::{Fetched, Line, Lines, count, is_blank, plain_rows, without_bom};
 use crate::format::reader::Step;
-use crate::format::{Case, CaseText, Found};
-use memchr::{memchr, memchr_iter};
-
-/// Bytes of a drawing whose lines all end in LF.
-const PLAIN_BYTES: usize = DRAWING_LINES * PITCH;
-
-/// From one such line to the next.
-const PITCH: usize = super::LINE_BYTES + 1;
+use crate::format::{Case, CaseText, Found, Rows};
+use memchr::memchr;
 
 /// Finds where diagrams begin and end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,8 +45,8 @@ impl Boundaries {
         if !lines.skip_bom() {
             return Step::Stop;
         }
-        if let Some((end, count)) = plain(lines) {
-            tell(lines, found, end);
+        if let Some((rows, end, count)) = plain(lines) {
+            tell(lines, found, end, rows);
             lines.advance(end, count);
             return Step::On;
         }
@@ -179,49 +173,43 @@ fn rest_is_blank(lines: &Lines, text_end: usize, at: usize) -> bool {
 }
 
 fn end_case(lines: &mut Lines, found: &mut Found, end: usize, next: usize, count: usize) -> Step {
-    tell(lines, found, end);
+    tell(lines, found, end, Rows::Any);
     lines.advance(next, count as u64);
     Step::On
 }
 
-fn tell(lines: &Lines, found: &mut Found, end: usize) {
+fn tell(lines: &Lines, found: &mut Found, end: usize, rows: Rows) {
     found.cases.push(Case {
         start: lines.at,
         end,
         line: lines.line,
         block_end: true,
+        rows,
         text: CaseText::Killer,
     });
 }
 
-/// The end of a diagram as nearly all are, and how many lines it has: all lines end in LF, and right
-/// behind the last cage line the next drawing begins.
-fn plain(lines: &Lines) -> Option<(usize, u64)> {
+/// How the rows lie of a diagram as nearly all are, where it ends, and how many lines it has: all
+/// lines have the same line end, and right behind the last cage line the next drawing begins.
+fn plain(lines: &Lines) -> Option<(Rows, usize, u64)> {
     let text = &lines.window[lines.at..];
-    let drawing = text.first_chunk::<PLAIN_BYTES>()?;
-    let alternating = drawing.chunks_exact(2 * PITCH).all(|pair| {
-        pair[0] == b'+'
-            && pair[PITCH - 1] == b'\n'
-            && pair[PITCH] == b'|'
-            && pair[2 * PITCH - 1] == b'\n'
-    });
-    let bottom = &drawing[PLAIN_BYTES - PITCH..];
-    if !alternating || bottom[0] != b'+' || bottom[PITCH - 1] != b'\n' {
-        return None;
-    }
     let text = &text[..text.len().min(lines.case_bytes_max)];
-    let end = PLAIN_BYTES + memchr(b'+', &text[PLAIN_BYTES..])?;
-    let ends = memchr_iter(b'\n', &drawing[..]).count();
-    let cage_lines = &text[PLAIN_BYTES..end];
-    let visible = !cage_lines.is_empty()
-        && cage_lines.iter().all(|byte| matches!(byte, b'\n' | b' '..=b'~'))
-        && cage_lines.ends_with(b"\n");
-    if ends != DRAWING_LINES || memchr(b'\r', drawing).is_some() || !visible {
+    let (rows, bytes) = plain_rows::<LINE_BYTES, LF_BYTES, CRLF_BYTES>(text, |byte| byte < b' ')?;
+    let (drawing, rest) = text.split_at(bytes);
+    let mut lines_of_drawing = drawing.chunks_exact(bytes / DRAWING_LINES).enumerate();
+    let alternating =
+        lines_of_drawing.all(|(i, line)| line[0] == if i % 2 == 0 { b'+' } else { b'|' });
+    let cage_lines = &rest[..memchr(b'+', rest)?];
+    let line_ends = count(cage_lines, |byte| byte == b'\n');
+    let end: &[u8] = if rows == Rows::Lf { b"\n" } else { b"\r\n" };
+    let others = count(cage_lines, |byte| !(b' '..=b'~').contains(&byte));
+    let last_line = cage_lines.strip_suffix(end)?.rsplit(|byte| *byte == b'\n').next()?;
+    if !alternating || others != line_ends * end.len() || is_blank(last_line) {
         return None;
     }
-    let last_line = cage_lines[..cage_lines.len() - 1].rsplit(|byte| *byte == b'\n').next();
-    if last_line.is_none_or(is_blank) {
-        return None;
-    }
-    Some((lines.at + end, (ends + memchr_iter(b'\n', cage_lines).count()) as u64))
+    // As many carriage returns as line feeds: each stands before one if none stands elsewhere.
+    let returned = rows == Rows::Lf
+        || cage_lines.split_inclusive(|byte| *byte == b'\n').all(|line| line.ends_with(end));
+    let end = lines.at + bytes + cage_lines.len();
+    returned.then_some((rows, end, (DRAWING_LINES + line_ends) as u64))
 }

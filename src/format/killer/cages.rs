@@ -12,52 +12,87 @@ const NOWHERE: Cell = Cell { row: u8::MAX, column: u8::MAX };
 pub(super) fn find(diagram: &mut Diagram) {
     // Union-find: each cell points to an earlier cell of its region, or to itself. At first to the
     // first cell of its run, the cells of its row that no wall parts.
-    let mut parent = [0u8; CELLS_9];
-    for (row, walls) in diagram.walls.right.iter().enumerate() {
-        let mut run = row * 9;
-        for column in 0..9 {
-            let cell = row * 9 + column;
-            let starts_run = column == 0 || walls >> (column - 1) & 1 == 1;
-            run = if starts_run { cell } else { run };
-            parent[cell] = run as u8;
+    let mut parent = [0; 256];
+    let rows = parent.chunks_exact_mut(9).zip(&diagram.walls.right);
+    for ((parents, walls), first) in rows.zip((0..).step_by(9)) {
+        let runs = &RUNS[usize::from(*walls & 0xFF)];
+        for (parent, run) in parents.iter_mut().zip(runs) {
+            *parent = first + run;
         }
     }
     for (row, walls) in diagram.walls.below.iter().enumerate().take(8) {
-        let mut open = !walls & 0x1FF;
+        let open = !walls & 0x1FF;
+        // Where the cells before are joined, and no wall parts these from those, that is enough.
+        let parted = diagram.walls.right[row] | diagram.walls.right[row + 1];
+        let mut open = open & !((open & !parted) << 1);
         while open != 0 {
-            let cell = row * 9 + open.trailing_zeros() as usize;
+            let cell = row as u8 * 9 + open.trailing_zeros() as u8;
             join(&mut parent, cell, cell + 9);
             open &= open - 1;
         }
     }
-    // Each cell is noted as if it were the first of a cage, and the next one replaces it if not.
+    // Which cells are first in their cages is anybody's guess, so there is no branch on it: each is
+    // noted as if it were, and the next one replaces it if not.
     let cages = &mut diagram.cages;
     cages.clear();
     cages.resize(CELLS_9, Cage { first: NOWHERE, named: NOWHERE, total: 0 });
-    let mut count = 0;
-    for (cell, before) in parent.into_iter().enumerate() {
-        let before = usize::from(before);
-        let is_first = before == cell;
-        cages[count].first = Cell::of_9(cell);
-        diagram.cage_of[cell] = if is_first { count as u8 } else { diagram.cage_of[before] };
-        count += usize::from(is_first);
+    let mut numbers = [0; 256];
+    let mut count = 0u8;
+    for (index, cell) in CELLS.iter().enumerate() {
+        numbers[index] = count;
+        cages[usize::from(count)].first = *cell;
+        count += u8::from(usize::from(parent[index]) == index);
     }
-    cages.truncate(count);
+    cages.truncate(usize::from(count));
+    for (cage, cell) in diagram.cage_of.iter_mut().zip(0..) {
+        *cage = numbers[usize::from(root(&parent, cell))];
+    }
 }
+
+/// For the walls to the right of the first eight cells of a row, where the run of each cell starts.
+static RUNS: [[u8; 9]; 256] = {
+    let mut runs = [[0; 9]; 256];
+    let mut walls = 0;
+    while walls < 256 {
+        let mut column = 1;
+        while column < 9 {
+            let is_wall = walls >> (column - 1) & 1 == 1;
+            runs[walls][column] = if is_wall { column as u8 } else { runs[walls][column - 1] };
+            column += 1;
+        }
+        walls += 1;
+    }
+    runs
+};
+
+/// All cells in reading order.
+static CELLS: [Cell; CELLS_9] = {
+    let mut cells = [Cell::of_9(0); CELLS_9];
+    let mut cell = 0;
+    while cell < CELLS_9 {
+        cells[cell] = Cell::of_9(cell);
+        cell += 1;
+    }
+    cells
+};
 
 /// Makes the regions of two cells one; the later root points to the earlier.
-fn join(parent: &mut [u8; CELLS_9], a: usize, b: usize) {
-    let (a, b) = (root(parent, a), root(parent, b));
-    parent[a.max(b)] = a.min(b) as u8;
+fn join(parent: &mut [u8; 256], a: u8, b: u8) {
+    let roots = (root(parent, a), root(parent, b));
+    let (first, last) = (roots.0.min(roots.1), roots.0.max(roots.1));
+    for cell in [a, b, last] {
+        parent[usize::from(cell)] = first;
+    }
 }
 
-fn root(parent: &mut [u8; CELLS_9], mut cell: usize) -> usize {
-    while usize::from(parent[cell]) != cell {
-        let before = usize::from(parent[cell]);
-        parent[cell] = parent[before];
-        cell = before;
+fn root(parent: &[u8; 256], cell: u8) -> u8 {
+    let of = |cell: u8| parent[usize::from(cell)];
+    // Two steps are nearly always enough.
+    let mut root = of(of(cell));
+    while of(root) != root {
+        root = of(root);
     }
-    cell
+    root
 }
 
 /// Reads the lines under the drawing, each of which gives one cage its total, and of which the
@@ -122,17 +157,29 @@ fn give_total(diagram: &mut Diagram, named: Cell, total: u32) -> Result<(), Seco
     Ok(())
 }
 
-/// The first line of `text` if it is as nearly all are, a digit, a digit and a number of one to four
-/// digits, with one blank between and LF at the end; and what follows it.
+/// The first line of `text` if it is as nearly all are, a digit, a digit and a number of one or two
+/// digits, with one blank between and LF or CRLF at the end; and what follows it.
+#[inline]
 fn plain_total(text: &[u8]) -> Option<(Cell, u32, &[u8])> {
-    let [row @ b'1'..=b'9', b' ', column @ b'1'..=b'9', b' ', rest @ ..] = text else {
+    let line = text.first_chunk().copied().unwrap_or_else(|| padded(text));
+    let [row, b' ', column, b' ', tens, units, ..]: [u8; 8] = line else {
         return None;
     };
-    let named = Cell { row: row - b'1', column: column - b'1' };
-    let digits = rest.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
-    let (number, rest) = rest.split_at(digits);
-    let rest = rest.strip_prefix(b"\n")?;
-    Some((named, integer(number)?, rest))
+    let [row, column] = [row, column].map(|digit| digit.wrapping_sub(b'1'));
+    let [tens, units] = [tens, units].map(|digit| u32::from(digit.wrapping_sub(b'0')));
+    // Chosen without a branch: about as many totals have one digit as two.
+    let has_two = units <= 9;
+    let total = if has_two { tens * 10 + units } else { tens };
+    let mut end = 5 + usize::from(has_two);
+    end += usize::from(line[end] == b'\r');
+    let is_right = row.max(column) <= 8 && tens <= 9 && line[end] == b'\n';
+    is_right.then(|| (Cell { row, column }, total, &text[end + 1..]))
+}
+
+/// Fewer than eight bytes, and zeros behind them.
+#[cold]
+fn padded(text: &[u8]) -> [u8; 8] {
+    std::array::from_fn(|i| text.get(i).copied().unwrap_or(0))
 }
 
 /// A cage line: row and column of a cell, and the total of its cage.

@@ -13,9 +13,6 @@ use crate::format::quote::Quoted;
 /// Columns from one cell to the next.
 const PITCH: usize = 4;
 
-/// Bytes of a line and its end.
-const LINE_WITH_END: usize = LINE_BYTES + 1;
-
 /// Reads the line that is `index` lines below the top border into `diagram`.
 pub(super) fn read_line(
     content: &[u8],
@@ -46,61 +43,80 @@ pub(super) fn read_line(
     Ok(())
 }
 
-/// Reads a drawing as nearly all are, of which all lines end in LF, and returns what follows it;
-/// `None` if it is not so, or if something is wrong.
+/// Reads a drawing as nearly all are, of which all lines end in LF or all in CRLF, and returns what
+/// follows it; `None` if it is not so, or if something is wrong.
 pub(super) fn read_plain<'a>(text: &'a [u8], diagram: &mut Diagram) -> Option<&'a [u8]> {
-    let (drawing, rest) = text.split_first_chunk::<{ DRAWING_LINES * LINE_WITH_END }>()?;
-    let (top, pairs) = drawing.split_first_chunk::<LINE_WITH_END>()?;
-    let (pairs, _) = pairs.as_chunks::<{ 2 * LINE_WITH_END }>();
-    if without_end(top)? != BORDER {
-        return None;
+    match text.get(LINE_BYTES)? {
+        b'\n' => read_with_ends::<{ LINE_BYTES + 1 }>(text, b"\n", diagram),
+        _ => read_with_ends::<{ LINE_BYTES + 2 }>(text, b"\r\n", diagram),
     }
-    for (row, pair) in pairs.iter().enumerate() {
-        let (line, border) = pair.split_first_chunk::<LINE_WITH_END>()?;
-        let cells = &mut diagram.cells[row * 9..][..9];
-        diagram.walls.right[row] = read_row(without_end(line)?, cells)?;
-        if cells.iter().any(|cell| matches!(cell, b'\n' | b'\r')) {
-            return None;
-        }
-        diagram.walls.below[row] = read_border(without_end(border.try_into().ok()?)?)?;
-    }
-    // The walls at the bottom are those around the grid.
-    (std::mem::take(&mut diagram.walls.below[8]) == 0x1FF).then_some(rest)
 }
 
-/// A line without its end, if that is LF.
-fn without_end(line: &[u8; LINE_WITH_END]) -> Option<&[u8; LINE_BYTES]> {
-    match line.split_last_chunk::<1>()? {
-        (line, b"\n") => line.try_into().ok(),
-        _ => None,
+fn read_with_ends<'a, const PITCH: usize>(
+    text: &'a [u8],
+    end: &[u8],
+    diagram: &mut Diagram,
+) -> Option<&'a [u8]> {
+    let lines = text.as_chunks::<PITCH>().0.first_chunk::<DRAWING_LINES>()?;
+    let line = |index: usize| {
+        let (line, found_end) = lines[index].split_first_chunk::<LINE_BYTES>()?;
+        (found_end == end).then_some(line)
+    };
+    if line(0)? != BORDER {
+        return None;
     }
+    for (row, cells) in diagram.cells.as_chunks_mut::<9>().0.iter_mut().enumerate() {
+        diagram.walls.right[row] = read_row(line(2 * row + 1)?, cells)?;
+        if cells.iter().fold(false, |any, cell| any | matches!(cell, b'\n' | b'\r')) {
+            return None;
+        }
+        diagram.walls.below[row] = read_border(line(2 * row + 2)?)?;
+    }
+    // The walls at the bottom are those around the grid.
+    let bottom = std::mem::take(&mut diagram.walls.below[8]);
+    (bottom == 0x1FF).then(|| &text[DRAWING_LINES * PITCH..])
 }
 
 /// The walls to the right of the nine cells of a row, of which the cells are read as well; `None`
 /// if something is wrong.
 fn read_row(text: &[u8; LINE_BYTES], cells: &mut [u8]) -> Option<u16> {
-    let mut walls = 0;
-    let mut good = true;
-    for (column, (cell, text)) in cells.iter_mut().zip(text.chunks_exact(PITCH)).enumerate() {
-        let wall = text[0] == b'|';
-        good &= (wall || (text[0] == b' ' && column > 0)) && text[1] == b' ' && text[3] == b' ';
-        walls |= u16::from(wall) << column;
+    for (cell, text) in cells.iter_mut().zip(text.chunks_exact(PITCH)) {
         *cell = text[2];
     }
+    let walls = walls(text, [b' ', b' ', 0, b' '], [b'|', b' ', 0, b' '])?;
     // The wall in front of a cell is the one to the right of the cell before it.
-    (good && text[LINE_BYTES - 1] == b'|').then_some(walls >> 1)
+    (walls & 1 == 1 && text[LINE_BYTES - 1] == b'|').then_some(walls >> 1)
 }
 
 /// The walls under the nine cells above a border; `None` if something is wrong.
 fn read_border(text: &[u8; LINE_BYTES]) -> Option<u16> {
-    let mut walls = 0;
-    let mut good = true;
-    for (column, text) in text.chunks_exact(PITCH).enumerate() {
-        let wall = text == b"+---";
-        good &= wall || text == b"+   ";
-        walls |= u16::from(wall) << column;
+    let walls = walls(text, *b"+   ", *b"+---")?;
+    (text[LINE_BYTES - 1] == b'+').then_some(walls)
+}
+
+/// At which of the nine cells of a line a wall is drawn: bit 0 is for the first; `None` if
+/// something else than `open` or `wall` is drawn at one. Bytes that are zero in both stand for all.
+#[inline]
+fn walls(text: &[u8; LINE_BYTES], open: [u8; PITCH], wall: [u8; PITCH]) -> Option<u16> {
+    // Two cells are looked at together: the first in the lower half of a number.
+    const BOTH: u64 = 1 << 32 | 1;
+    let twice = |bytes: [u8; PITCH]| u64::from(u32::from_le_bytes(bytes)) * BOTH;
+    let compared = twice(open.map(|byte| if byte == 0 { 0 } else { u8::MAX }));
+    let (open, wall) = (twice(open), twice(open) ^ twice(wall));
+    let (mut found, mut wrong) = (0, 0);
+    let mut look = |cells: [u8; 2 * PITCH], number: usize| {
+        let differs = (u64::from_le_bytes(cells) ^ open) & compared;
+        let is_wall = differs >> wall.trailing_zeros() & BOTH;
+        wrong |= differs ^ (is_wall * (wall & u64::from(u32::MAX)));
+        found |= is_wall << number;
+    };
+    let (pairs, last) = text.as_chunks::<{ 2 * PITCH }>();
+    for (i, pair) in pairs.iter().enumerate() {
+        look(*pair, 2 * i);
     }
-    (good && text[LINE_BYTES - 1] == b'+').then_some(walls)
+    let open = (open as u32).to_le_bytes();
+    look([last[0], last[1], last[2], last[3], open[0], open[1], open[2], open[3]], 8);
+    (wrong == 0).then_some((found | found >> 31) as u16 & 0x1FF)
 }
 
 /// The first thing that is wrong with a row of cells.

@@ -1,12 +1,18 @@
 //! The kernels: right or wrong, many boards at a time, in tiers for what processors can do.
 //!
 //! This is the one entry. Each function has the same meaning in every tier; a tier is a module with
-//! the same three functions, and one line in each `match` here.
+//! the functions for which it pays, and one line in each `match` here.
+//!
+//! Boards are taken as they lie in a file: a grid of `BYTES` bytes is nine rows of `BYTES` / 9
+//! bytes, of which the first nine are its cells (81 in memory, 90 where lines end in LF, 99 for
+//! CRLF). Likewise a hexudoku board is 16 rows of `BYTES` / 16 bytes (256, 272, 288). What follows
+//! the cells of a row is not looked at.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod portable;
 
-use crate::board::{Counted, Grid};
-use crate::format::hexudoku::Board;
+use crate::board::Counted;
 use crate::format::killer::Diagram;
 use std::fmt;
 
@@ -19,12 +25,19 @@ pub const LANES: usize = 32;
 pub enum Tier {
     /// Plain Rust, for every processor.
     Portable,
+    /// For x86-64 processors with AVX2; whoever asks for it elsewhere gets the portable one.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
 }
 
 impl Tier {
     /// All tiers, from the slowest to the fastest, whether this processor has them or not.
     pub const fn all() -> &'static [Tier] {
-        &[Tier::Portable]
+        &[
+            Tier::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx2,
+        ]
     }
 
     /// The tiers that this processor can run, from the slowest to the fastest.
@@ -60,6 +73,8 @@ impl Tier {
     pub const fn name(self) -> &'static str {
         match self {
             Tier::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx2 => "avx2",
         }
     }
 
@@ -67,6 +82,8 @@ impl Tier {
     pub fn is_available(self) -> bool {
         match self {
             Tier::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx2 => avx2::is_available(),
         }
     }
 }
@@ -101,31 +118,53 @@ impl fmt::Display for UnsupportedTier {
 
 impl std::error::Error for UnsupportedTier {}
 
-/// Which of at most [`LANES`] grids are right and keep to `givens`: bit `i` is for `grids[i]`.
+/// Which of at most [`LANES`] grids have right houses, all 27 of them: bit `i` is for `grids[i]`.
 ///
 /// # Panics
 ///
 /// If there are more grids.
-pub fn classic(tier: Tier, grids: &[Grid], givens: &Grid) -> u32 {
+///
+/// ```
+/// use gridmark::judge::{Tier, kernel};
+/// let rows = ["123", "456", "789"].map(|row| row.repeat(3));
+/// let grid = <[u8; 81]>::try_from(rows.concat().repeat(3).as_bytes())?;
+/// assert_eq!(kernel::classic(Tier::best(), &[grid, grid]), 0b00);
+/// # Ok::<(), std::array::TryFromSliceError>(())
+/// ```
+pub fn classic<const BYTES: usize>(tier: Tier, grids: &[[u8; BYTES]]) -> u32 {
+    const { assert!(BYTES == 81 || BYTES == 90 || BYTES == 99, "nine rows of 9 to 11 bytes") };
     assert!(grids.len() <= LANES, "{} grids in a batch of {LANES}", grids.len());
     match tier {
-        Tier::Portable => portable::classic(grids, givens),
+        Tier::Portable => None,
+        #[cfg(target_arch = "x86_64")]
+        Tier::Avx2 => avx2::classic(grids),
     }
+    .unwrap_or_else(|| portable::classic(grids))
 }
 
-/// Whether the houses and cages of `diagram` are all right.
-pub fn killer(tier: Tier, diagram: &Diagram) -> bool {
-    match tier {
-        Tier::Portable => portable::killer(diagram),
-    }
+/// Whether the digits of each cage of `diagram` differ and add up to its total, provided that its
+/// rows are right.
+pub fn cages(diagram: &Diagram) -> bool {
+    portable::cages(diagram)
 }
 
-/// Appends to `counts` what becomes of each board when Lazy Larry fills it.
+/// Appends to `counts` what becomes of each board when Lazy Larry fills it; `None` for one that
+/// holds something else than digits and blanks.
 ///
 /// The boards themselves are left alone; [`fill`](super::hexudoku::fill) is for those who want to
 /// see them.
-pub fn hexudoku(tier: Tier, boards: &[Board], counts: &mut Vec<Counted>) {
-    match tier {
-        Tier::Portable => portable::hexudoku(boards, counts),
+pub fn hexudoku<const BYTES: usize>(
+    tier: Tier,
+    boards: &[[u8; BYTES]],
+    counts: &mut Vec<Option<Counted>>,
+) {
+    const { assert!(BYTES >= 256 && BYTES.is_multiple_of(16), "16 rows of at least 16 bytes") };
+    let done = match tier {
+        Tier::Portable => false,
+        #[cfg(target_arch = "x86_64")]
+        Tier::Avx2 => avx2::hexudoku(boards, counts),
+    };
+    if !done {
+        portable::hexudoku(boards, counts);
     }
 }

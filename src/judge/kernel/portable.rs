@@ -1,15 +1,15 @@
 //! The kernels in plain Rust: sets of digits as bit masks, and no branch that depends on a cell.
 
 use super::LANES;
-use crate::board::{CELLS_9, CELLS_16, Counted, Grid};
-use crate::format::hexudoku::Board;
+use crate::board::{CELLS_9, CELLS_16, Counted};
+use crate::format::hexudoku::{BLANK, CELL_OF, WRONG};
 use crate::format::killer::Diagram;
 
 /// All nine digits as a set: bit 0 is for 1.
-const ALL_9: u16 = 0x1FF;
+const ALL_9: u32 = 0x1FF;
 
 /// The set that holds the digit of each byte of text, and no digit for other bytes.
-const SET_OF: [u16; 256] = {
+const SET_OF: [u32; 256] = {
     let mut table = [0; 256];
     let mut digit = 0;
     while digit < 9 {
@@ -19,44 +19,33 @@ const SET_OF: [u16; 256] = {
     table
 };
 
-/// Which grids are right and keep to `givens`.
-pub(super) fn classic(grids: &[Grid], givens: &Grid) -> u32 {
+/// Which grids have right houses.
+pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> u32 {
     let grids = grids.iter().enumerate();
-    grids.fold(0, |right, (i, cells)| {
-        right | u32::from(houses_right(cells) & keeps_givens(cells, givens)) << i
-    })
+    grids.fold(0, |right, (i, grid)| right | u32::from(houses_right(grid)) << i)
 }
 
 /// Whether each of the 27 houses holds all nine digits: nine cells can do so only if they differ.
-fn houses_right(cells: &Grid) -> bool {
-    let mut columns = [0u16; 9];
-    let mut right = ALL_9;
-    for band in cells.chunks_exact(27) {
-        let mut thirds = [0u16; 9];
-        for row in band.chunks_exact(9) {
-            let mut sets = [0u16; 9];
-            for (set, cell) in sets.iter_mut().zip(row) {
-                *set = SET_OF[usize::from(*cell)];
+fn houses_right<const BYTES: usize>(grid: &[u8; BYTES]) -> bool {
+    // Nine bits for each column of a stack, side by side.
+    let mut columns = [0u32; 3];
+    let mut all = ALL_9;
+    for band in grid.chunks_exact(BYTES / 3) {
+        let mut boxes = [0u32; 3];
+        for row in band.chunks_exact(BYTES / 9) {
+            let mut in_row = 0;
+            let (cells, _) = row[..9].as_chunks::<3>();
+            for ((cells, columns), in_box) in cells.iter().zip(&mut columns).zip(&mut boxes) {
+                let [a, b, c] = cells.map(|cell| SET_OF[usize::from(cell)]);
+                *columns |= a | b << 9 | c << 18;
+                *in_box |= a | b | c;
+                in_row |= a | b | c;
             }
-            right &= sets.iter().fold(0, |row, set| row | set);
-            for ((set, column), third) in sets.iter().zip(&mut columns).zip(&mut thirds) {
-                *column |= set;
-                *third |= set;
-            }
+            all &= in_row;
         }
-        for thirds in thirds.chunks_exact(3) {
-            right &= thirds[0] | thirds[1] | thirds[2];
-        }
+        all &= boxes[0] & boxes[1] & boxes[2];
     }
-    columns.iter().fold(right, |right, column| right & column) == ALL_9
-}
-
-/// Whether each given stands in its cell.
-fn keeps_givens(cells: &Grid, givens: &Grid) -> bool {
-    let pairs = cells.iter().zip(givens);
-    pairs.fold(0, |changed, (cell, given)| {
-        changed | (u8::from(given != cell) & u8::from(*given != b'.'))
-    }) == 0
+    columns.iter().fold(all, |all, columns| all & columns & columns >> 9 & columns >> 18) == ALL_9
 }
 
 /// Four bits a digit that count it, and the sum of the digits above them.
@@ -76,10 +65,10 @@ const SUM_SHIFT: u32 = 36;
 /// The bits of a counter that are set if some digit is there more than once, and at most 15 times.
 const REPEATED: u64 = 0xE_EEEE_EEEE;
 
-/// Whether the houses and cages of `diagram` are all right.
-pub(super) fn killer(diagram: &Diagram) -> bool {
-    // A digit that is in a cage more than nine times overflows its four bits, but then it is in
-    // some row twice.
+/// Whether the digits of each cage differ and add up to its total, provided that rows are right.
+pub(super) fn cages(diagram: &Diagram) -> bool {
+    // A digit that is in a cage more than 15 times overflows its four bits, but then it is in some
+    // row twice.
     let mut counters = [0u64; CELLS_9];
     for (cell, cage) in diagram.cells.iter().zip(&diagram.cage_of) {
         counters[usize::from(*cage)] += COUNTER_OF[usize::from(*cell)];
@@ -87,19 +76,21 @@ pub(super) fn killer(diagram: &Diagram) -> bool {
     let wrong = diagram.cages.iter().zip(&counters).fold(0, |wrong, (cage, counter)| {
         wrong | counter & REPEATED | (counter >> SUM_SHIFT ^ u64::from(cage.total))
     });
-    houses_right(&diagram.cells) & (wrong == 0)
+    wrong == 0
 }
 
 /// Cells of a row of a hexudoku board.
 const SIDE: usize = 16;
 
-/// The set that holds each digit of a hexudoku board, bit 0 for 0, and no digit for a blank.
+/// The set that holds the digit of each byte of text, bit 0 for 0, and no digit for a blank.
 const SET_OF_16: [u16; 256] = {
     let mut table = [0; 256];
-    let mut digit = 0;
-    while digit < SIDE {
-        table[digit] = 1 << digit;
-        digit += 1;
+    let mut text = 0;
+    while text < 256 {
+        if CELL_OF[text] < BLANK {
+            table[text] = 1 << CELL_OF[text];
+        }
+        text += 1;
     }
     table
 };
@@ -136,17 +127,25 @@ fn box_of(cell: usize) -> usize {
 }
 
 /// Appends what becomes of each board.
-pub(super) fn hexudoku(boards: &[Board], counts: &mut Vec<Counted>) {
+pub(super) fn hexudoku<const BYTES: usize>(
+    boards: &[[u8; BYTES]],
+    counts: &mut Vec<Option<Counted>>,
+) {
     let mut cells = [[0; LANES]; CELLS_16];
     for boards in boards.chunks(LANES) {
-        for (lane, board) in boards.iter().enumerate() {
-            for (sets, digit) in cells.iter_mut().zip(board) {
-                sets[lane] = SET_OF_16[usize::from(*digit)];
+        let mut seen = [0u8; LANES];
+        for ((lane, board), seen) in boards.iter().enumerate().zip(&mut seen) {
+            let rows = cells.chunks_exact_mut(SIDE).zip(board.chunks_exact(BYTES / SIDE));
+            for (sets, text) in rows.flat_map(|(cells, row)| cells.iter_mut().zip(row)) {
+                sets[lane] = SET_OF_16[usize::from(*text)];
+                *seen |= CELL_OF[usize::from(*text)];
             }
         }
         // Lanes without a board hold one of the batch before; nobody asks for its counts.
         let counted = fill(&cells);
-        counts.extend_from_slice(&counted[..boards.len()]);
+        let readable =
+            seen.iter().zip(counted).map(|(seen, counted)| (seen & WRONG == 0).then_some(counted));
+        counts.extend(readable.take(boards.len()));
     }
 }
 

@@ -1,0 +1,54 @@
+//! The kernels for processors with AVX2. This file alone enters them.
+
+mod classic;
+mod hexudoku;
+mod lanes;
+
+use super::LANES;
+use crate::board::Counted;
+
+/// Whether this processor has AVX2.
+pub(super) fn is_available() -> bool {
+    is_x86_feature_detected!("avx2")
+}
+
+/// Which of at most [`LANES`] grids have right houses; `None` if this processor has no AVX2.
+pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> Option<u32> {
+    if !is_available() {
+        return None;
+    }
+    let mut rest;
+    let batch = match grids.try_into() {
+        Ok(batch) => batch,
+        Err(_) => {
+            // Grids of zeros are wrong.
+            rest = [[0; BYTES]; LANES];
+            rest[..grids.len()].copy_from_slice(grids);
+            &rest
+        }
+    };
+    // SAFETY: the function asks for nothing but AVX2, which this processor has.
+    Some(unsafe { classic::classic(batch) })
+}
+
+/// Appends what becomes of each board; false, and nothing, if this processor has no AVX2.
+pub(super) fn hexudoku<const BYTES: usize>(
+    boards: &[[u8; BYTES]],
+    counts: &mut Vec<Option<Counted>>,
+) -> bool {
+    if !is_available() {
+        return false;
+    }
+    let (batches, rest) = boards.as_chunks();
+    let end = counts.len() + boards.len();
+    // SAFETY: the function asks for nothing but AVX2, which this processor has.
+    unsafe { hexudoku::hexudoku(batches, counts) };
+    if !rest.is_empty() {
+        let mut batch = [[0; BYTES]; LANES];
+        batch[..rest.len()].copy_from_slice(rest);
+        // SAFETY: as above.
+        unsafe { hexudoku::hexudoku(&[batch], counts) };
+        counts.truncate(end);
+    }
+    true
+}
