@@ -3,6 +3,7 @@
 use super::Error;
 use crate::board::Kind;
 use crate::generate::{Generator, Options};
+use crate::printable;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -141,8 +142,8 @@ fn check(args: &Args) -> Result<(), Error> {
     {
         return usage(format!(
             "--answers {} lies in --into {}: answers must not be among submissions",
-            answers.display(),
-            into.display()
+            printable::path(answers),
+            printable::path(into)
         ));
     }
     Ok(())
