@@ -11,6 +11,7 @@
 //!
 //! What the stages share:
 //!
+//! - [`printable`]: names, paths and messages as a terminal, a log and a table may have them.
 //! - [`submission`]: the words: a submission's name, what is known of it, how far it has come.
 //! - [`event`]: everything that can happen: its log line and its metric, once.
 //! - [`health`]: whether the service is alive and ready, and why not.
@@ -59,6 +60,7 @@ pub mod ledger;
 pub mod lock;
 pub mod log;
 pub mod pool;
+pub mod printable;
 pub mod publish;
 pub mod queue;
 pub mod recovery;

@@ -1,5 +1,6 @@
 //! One instance per root: a lock that goes with the process, however it ends.
 
+use crate::printable;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Another process has it.
-    #[error("another gridmark works here already: {holder} (it holds {path})")]
+    #[error("another gridmark works here already: {holder} (it holds {})", printable::path(path))]
     Held {
         /// The lock's file.
         path: PathBuf,
@@ -16,7 +17,7 @@ pub enum Error {
         holder: String,
     },
     /// The file cannot be used.
-    #[error("cannot lock {path}: {source}")]
+    #[error("cannot lock {}", printable::path(path))]
     Io {
         /// The lock's file.
         path: PathBuf,

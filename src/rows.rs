@@ -42,7 +42,7 @@ pub fn report_of(name: &Name) -> Name {
 /// already has one there, so that what differs stays different.
 fn neutralised(text: &str) -> Cow<'_, str> {
     let bare = text.trim_start_matches('\'');
-    if bare.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+    if bare.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r']) {
         format!("'{text}").into()
     } else {
         text.into()

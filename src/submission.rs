@@ -2,8 +2,9 @@
 //! far it has come, and what came out.
 
 use crate::board::{Kind, Mark, Verdict};
+use crate::printable::Printable;
 use std::ffi::{OsStr, OsString};
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -59,34 +60,15 @@ impl Name {
     }
 }
 
-/// The name as people read it: what is not UTF-8 and control characters are written as `\xNN`, a
-/// backslash as `\\`, so that names that differ look different.
+/// The name as people read it, [printable](Printable): names that differ look different.
 ///
 /// ```
 /// use gridmark::submission::Name;
 /// assert_eq!(Name::from_bytes(*b"team 7/p\xff\n.txt").to_string(), r"team 7/p\xFF\x0A.txt");
-/// assert_eq!(Name::from_bytes(*br"a\x0A").to_string(), r"a\\x0A");
 /// ```
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for chunk in self.as_bytes().utf8_chunks() {
-            for character in chunk.valid().chars() {
-                match character {
-                    '\\' => f.write_str("\\\\")?,
-                    _ if character.is_control() => {
-                        let mut utf8 = [0; 4];
-                        for byte in character.encode_utf8(&mut utf8).bytes() {
-                            write!(f, "\\x{byte:02X}")?;
-                        }
-                    }
-                    _ => f.write_char(character)?,
-                }
-            }
-            for byte in chunk.invalid() {
-                write!(f, "\\x{byte:02X}")?;
-            }
-        }
-        Ok(())
+        Printable(self.as_bytes()).fmt(f)
     }
 }
 

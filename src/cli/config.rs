@@ -2,6 +2,7 @@
 
 use super::Error;
 use crate::config::{self, Flag, Loaded};
+use crate::printable;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     let text = match &args.check {
         Some(file) => {
             config::load(Some(file), std::iter::empty(), [])?;
-            format!("{} is good\n", file.display())
+            format!("{} is good\n", printable::path(file))
         }
         None => args.settings.load()?.to_toml(),
     };
@@ -97,7 +98,7 @@ impl SettingArgs {
 
 fn text(path: &Path) -> Result<&str, Error> {
     path.to_str().ok_or_else(|| {
-        Error::Usage(format!("--root {}: this path is not UTF-8 text", path.display()))
+        Error::Usage(format!("--root {}: this path is not UTF-8 text", printable::path(path)))
     })
 }
 

@@ -3,6 +3,7 @@
 use super::Error;
 use crate::board::Kind;
 use crate::generate::{Generator, Options};
+use crate::printable;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,8 @@ use std::process::ExitCode;
 
 /// About how many cases are made before they are written.
 const CASES_PER_WRITE: u64 = 512;
+/// How many solutions a classic block has if nobody says.
+const SOLUTIONS_PER_BLOCK: u32 = 10;
 
 /// The arguments of `gridmark generate`.
 #[derive(Debug, clap::Args)]
@@ -32,10 +35,9 @@ pub struct Args {
     /// The same seed gives the same bytes
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// How many solutions a classic block has
-    #[arg(long, value_name = "N", default_value_t = 10,
-          value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    solutions_per_block: u32,
+    /// How many solutions a classic block has [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    solutions_per_block: Option<u32>,
     /// Spread the cases over so many files, in the folder that --into names
     #[arg(long, value_name = "N", requires = "into",
           value_parser = clap::value_parser!(u64).range(1..))]
@@ -63,16 +65,14 @@ fn ratio(text: &str) -> Result<f64, String> {
 ///
 /// The arguments contradict each other, a file is there already, or something cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    let options = Options {
-        faulty: args.faulty,
-        seed: args.seed,
-        solutions_per_block: args.solutions_per_block,
-    };
+    check(&args)?;
+    let solutions_per_block = args.solutions_per_block.unwrap_or(SOLUTIONS_PER_BLOCK);
+    let options = Options { faulty: args.faulty, seed: args.seed, solutions_per_block };
     let generator = Generator::new(args.kind, options);
-    let writes = (CASES_PER_WRITE / u64::from(args.solutions_per_block)).max(1);
+    let writes = (CASES_PER_WRITE / u64::from(solutions_per_block)).max(1);
     let mut work = Work {
         generator,
-        cases_per_write: writes * u64::from(args.solutions_per_block),
+        cases_per_write: writes * u64::from(solutions_per_block),
         text: Vec::new(),
         answers: Vec::new(),
     };
@@ -122,20 +122,35 @@ impl Work {
     }
 }
 
-fn write_files(args: &Args, into: &Path, files: u64, work: &mut Work) -> Result<(), Error> {
-    if files > args.cases {
-        let message = format!("--files {files} is more than --cases {}", args.cases);
-        return Err(Error::Usage(message));
+/// Refuses arguments that contradict each other, before anything is made.
+fn check(args: &Args) -> Result<(), Error> {
+    let usage = |message| Err(Error::Usage(message));
+    if args.kind != Kind::Classic && args.solutions_per_block.is_some() {
+        return usage(format!("--solutions-per-block is for classic, not for {}", args.kind));
     }
-    let answers = args.answers.as_deref();
-    if let Some(answers) = answers.filter(|answers| answers.starts_with(into)) {
-        let message = format!(
+    // No file or folder that is asked for may stay empty.
+    if let Some(files) = args.files {
+        if files > args.cases {
+            return usage(format!("--files {files} is more than --cases {}", args.cases));
+        }
+        if let Some(folders) = args.folders.filter(|&folders| folders > files) {
+            return usage(format!("--folders {folders} is more than --files {files}"));
+        }
+    }
+    if let (Some(answers), Some(into)) = (&args.answers, &args.into)
+        && answers.starts_with(into)
+    {
+        return usage(format!(
             "--answers {} lies in --into {}: answers must not be among submissions",
-            answers.display(),
-            into.display()
-        );
-        return Err(Error::Usage(message));
+            printable::path(answers),
+            printable::path(into)
+        ));
     }
+    Ok(())
+}
+
+fn write_files(args: &Args, into: &Path, files: u64, work: &mut Work) -> Result<(), Error> {
+    let answers = args.answers.as_deref();
     for i in 0..files {
         let name = name_of(i, files, args.folders);
         let mut file = NewFile::create_below(into, &name)?;

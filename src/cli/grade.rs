@@ -1,12 +1,12 @@
 //! `gridmark grade`: marks without the service, explained on the terminal.
 
-use super::Error;
 use super::draw::Ink;
 use super::listing::{Listing, Output, Style, in_words};
 use super::screen::Screen;
 use super::table::Table;
 use super::walk::{self, Submission};
 use super::windows::Windows;
+use super::{Error, complain};
 use crate::board::{Mark, Verdict};
 use crate::config::{Intake, Publish};
 use crate::format::{Limits, kind_by_name};
@@ -14,7 +14,6 @@ use crate::judge::{Judge, Tier};
 use crate::rows::CaseRows;
 use crate::submission::Tally;
 use std::fs::File;
-use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -51,7 +50,7 @@ const TROUBLE: u8 = 2;
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     match grade_all(&args) {
         Err(error) if !error.is_closed_pipe() => {
-            complain(error);
+            complain(&error.with_causes());
             Ok(ExitCode::from(TROUBLE))
         }
         result => result,
@@ -61,10 +60,10 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
 fn grade_all(args: &Args) -> Result<ExitCode, Error> {
     let (submissions, troubles) = walk::submissions(&args.paths, &Intake::default());
     let mut trouble = !troubles.is_empty();
-    troubles.into_iter().for_each(complain);
+    troubles.iter().for_each(|trouble| complain(&trouble.with_causes()));
     if submissions.is_empty() {
         if !trouble {
-            complain(Error::Usage("there is no file to grade".into()));
+            complain("there is no file to grade");
         }
         return Ok(ExitCode::from(TROUBLE));
     }
@@ -84,9 +83,9 @@ fn grade_all(args: &Args) -> Result<ExitCode, Error> {
         match grading.grade(submission, Listing::new(style, name)) {
             Ok(tally) => total.add(&tally),
             // What is wrong with one file keeps none of the others from being graded.
-            Err(Error::Io { path, doing, source }) if path == submission.path => {
+            Err(error) if error.is_about(&submission.path) => {
                 trouble = true;
-                grading.screen.aside(|| complain(Error::Io { path, doing, source }))?;
+                grading.screen.aside(|| complain(&error.with_causes()))?;
             }
             Err(error) => return Err(error),
         }
@@ -141,9 +140,4 @@ impl Grading {
         }
         self.screen.end()
     }
-}
-
-fn complain(error: Error) {
-    // Where standard error is closed, the exit code is all that can be told.
-    let _ = writeln!(io::stderr(), "gridmark: {}", error.with_causes());
 }

@@ -16,10 +16,11 @@ mod walk;
 mod windows;
 
 use crate::board::Kind;
+use crate::printable;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::error::Error as _;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -73,6 +74,12 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
     }
 }
 
+/// Says on standard error what went wrong: on one line, whatever names and values are in it.
+pub fn complain(told: &str) {
+    // Where standard error is closed too, the exit code is all that can be told.
+    let _ = writeln!(io::stderr(), "gridmark: {}", printable::line(&told));
+}
+
 /// How a kind is typed.
 fn kinds() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::word)).try_map(|word| word.parse::<Kind>())
@@ -82,7 +89,7 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or folder cannot be used.
-    #[error("cannot {doing} {}", path.display())]
+    #[error("cannot {doing} {}", printable::path(path))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -124,6 +131,11 @@ impl Error {
             cause = error.source();
         }
         told
+    }
+
+    /// Whether a file or folder cannot be used, and it is this one.
+    fn is_about(&self, file: &Path) -> bool {
+        matches!(self, Error::Io { path, .. } if path == file)
     }
 
     /// Whether whoever read our standard output has read enough (`gridmark ... | head`), which is

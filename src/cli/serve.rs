@@ -22,8 +22,9 @@ Settings come from the defaults, the settings file, GRIDMARK_ variables and flag
 wins. `gridmark config` shows them all.
 
 Exit code: 0 if all that was taken is graded and safely written; 1 if not, or if the service
-could not start (with --once also if files were left in the inbox or went to quarantine); 130
-after a second signal.")]
+could not start (with --once also if files that should have been taken are still in the inbox, or
+files went to quarantine); 2 if the command was typed wrongly; 70 if a bug in gridmark ended it:
+restart it; 130 after a second signal.")]
 pub struct Args {
     #[command(flatten)]
     settings: SettingArgs,

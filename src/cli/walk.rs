@@ -3,9 +3,9 @@
 use super::Error;
 use crate::config::Intake;
 use crate::submission::Name;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// A file that is to be graded.
 #[derive(Debug, PartialEq)]
@@ -35,13 +35,20 @@ pub(super) fn submissions(paths: &[PathBuf], intake: &Intake) -> (Vec<Submission
     for path in paths {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => walk.folder(path, 1),
-            Ok(metadata) => {
+            Ok(metadata) if metadata.is_file() => {
                 walk.files.push(Submission::new(path.clone(), metadata.len()));
             }
+            Ok(_) => walk.troubles.push(Error::io("grade", path)(no_file())),
             Err(source) => walk.troubles.push(Error::io("read", path)(source)),
         }
     }
     (walk.files, walk.troubles)
+}
+
+/// A pipe could be waited for in vain, and a device may never end.
+fn no_file() -> io::Error {
+    let message = "it is neither a regular file nor a folder; `gridmark judge` reads anything";
+    io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
 struct Walk<'a> {

@@ -4,6 +4,7 @@ use super::Error;
 use crate::board::{Kind, Mark, Unreadable};
 use crate::format::{Case, Found, Limits, Reader};
 use crate::judge::Judge;
+use crate::printable;
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -156,6 +157,7 @@ impl Window<'_> {
     pub(super) fn complain(&self, why: &Unreadable) {
         let Unreadable { line, column, message, .. } = why;
         // Where standard error is closed, the exit code is all that can be told.
-        let _ = writeln!(io::stderr(), "{}:{line}:{column}: {message}", self.path.display());
+        let path = printable::path(self.path);
+        let _ = writeln!(io::stderr(), "{path}:{line}:{column}: {message}");
     }
 }

@@ -131,7 +131,7 @@ impl Loaded {
                 section = within;
             }
             if let Some(value) = value_of(&table, key) {
-                let origin = self.origin(key).to_string().replace(char::is_control, "?");
+                let origin = self.origin(key);
                 let _ = writeln!(text, "{name} = {value} # {origin}");
             }
         }

@@ -8,6 +8,7 @@ mod recorder;
 pub use recorder::Recorder;
 
 use crate::board::{Kind, Verdict};
+use crate::printable;
 use crate::submission::{Name, Status, Tally};
 use metrics::{counter, gauge, histogram};
 use std::path::Path;
@@ -93,7 +94,7 @@ impl WatchMode {
 /// The service works from now on.
 pub fn started(version: &str, kernel: &'static str, root: &Path) {
     gauge!("gridmark_build_info", "version" => version.to_owned(), "kernel" => kernel).set(1.0);
-    info!(version, kernel, root = %root.display(), "gridmark grades what is dropped into the inbox");
+    info!(version, kernel, root = %printable::path(root), "gridmark grades what is dropped into the inbox");
 }
 
 /// The HTTP listener is open.
@@ -135,7 +136,7 @@ pub fn report_cut(report: &Name, bytes: u64) {
 /// Something else than what the ledger says stood where a report belongs.
 pub fn report_set_aside(report: &Name, aside: &Path, why: &str) {
     counter!("gridmark_reports_set_aside_total").increment(1);
-    error!(%report, aside = %aside.display(), why, "a report was changed by someone else; their copy is kept aside");
+    error!(%report, aside = %printable::path(aside), why, "a report was changed by someone else; their copy is kept aside");
 }
 
 /// How the inbox is observed from now on.
@@ -184,7 +185,7 @@ pub fn scan_finished(took: Duration, ignored: u64) {
 /// The inbox, or a folder in it, could not be read.
 pub fn scan_failed(folder: &Path, error: &std::io::Error) {
     counter!("gridmark_scan_errors_total").increment(1);
-    warn!(folder = %folder.display(), %error, "cannot read a folder of the inbox; it is tried again");
+    warn!(folder = %printable::path(folder), %error, "cannot read a folder of the inbox; it is tried again");
 }
 
 /// Something in the inbox is left alone; said once for each.
@@ -206,7 +207,7 @@ pub fn claimed(files: usize) {
 /// A file could not be taken; it stays in the inbox and is tried again.
 pub fn claim_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_claim_errors_total").increment(1);
-    error!(%name, %error, "cannot take a file; it stays in the inbox and is tried again");
+    error!(%name, error = %printable::line(error), "cannot take a file; it stays in the inbox and is tried again");
 }
 
 /// A file changed while it was read, so it was given back to settle.
@@ -218,7 +219,7 @@ pub fn put_back(name: &Name, why: &str) {
 /// A file could not be given back to the inbox.
 pub fn put_back_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_put_back_errors_total").increment(1);
-    error!(%name, %error, "cannot put a file back into the inbox; it is tried again");
+    error!(%name, error = %printable::line(error), "cannot put a file back into the inbox; it is tried again");
 }
 
 /// A batch of small files, or a chunk of a large one, was graded.
@@ -248,7 +249,7 @@ pub fn quarantined(name: &Name, reason: &str) {
 /// A submission that cannot be graded could not be set aside; it stays in the archive.
 pub fn quarantine_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_quarantine_errors_total").increment(1);
-    error!(%name, %error, "cannot move into quarantine; it stays in the archive");
+    error!(%name, error = %printable::line(error), "cannot move into quarantine; it stays in the archive");
 }
 
 /// How many files lie in quarantine.
@@ -285,7 +286,10 @@ pub fn committed(report_bytes: u64, took: Duration) {
 /// A group of results could not be made durable; it is tried again and nothing is lost.
 pub fn commit_failed(error: &dyn std::fmt::Display) {
     counter!("gridmark_commit_errors_total").increment(1);
-    error!(%error, "cannot make marks durable; trying again, nothing is lost");
+    error!(
+        error = %printable::line(error),
+        "cannot make marks durable; trying again, nothing is lost"
+    );
 }
 
 /// What waits, what is being graded, and for how long the oldest has waited.
@@ -313,7 +317,7 @@ pub fn readiness(reasons: &[String]) {
 /// The rows of a submission cannot be written anew, since its file cannot be read.
 pub fn rebuild_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_rebuild_errors_total").increment(1);
-    error!(%name, %error, "cannot write the rows of a submission anew: its file in the archive cannot be read");
+    error!(%name, error = %printable::line(error), "cannot write the rows of a submission anew: its file in the archive cannot be read");
 }
 
 /// A report was replaced or removed by someone else; it is there again with all that is committed.

@@ -4,10 +4,15 @@ mod fill;
 mod generate;
 mod grade;
 mod judge;
+mod names;
 
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Output;
+use std::time::Duration;
+
+/// A command that takes longer has hung.
+const HANGS: Duration = Duration::from_secs(120);
 
 /// What a command printed, and how it ended.
 #[derive(Debug)]
@@ -23,6 +28,7 @@ fn gridmark<S: AsRef<OsStr>>(folder: &Path, arguments: &[S], input: impl Into<Ve
         .current_dir(folder)
         .args(arguments)
         .write_stdin(input)
+        .timeout(HANGS)
         .output();
     let Output { stdout, stderr, status } = output.expect("gridmark runs");
     Done {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -21,10 +21,28 @@ fn section<'a>(readme: &'a str, heading: &str) -> &'a str {
     &readme[start..end]
 }
 
+/// The fenced blocks of this language.
+fn blocks<'a>(text: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
+    text.split("\n```").filter_map(move |part| part.strip_prefix(language)?.strip_prefix('\n'))
+}
+
 /// The text of the first fenced block of this language in which `word` stands.
 fn block<'a>(text: &'a str, language: &str, word: &str) -> &'a str {
-    let blocks = text.split("\n```").filter_map(|part| part.strip_prefix(language)?.get(1..));
-    blocks.into_iter().find(|block| block.contains(word)).expect(word)
+    blocks(text, language).find(|block| block.contains(word)).expect(word)
+}
+
+/// Runs `commands` in `folder`, where `gridmark` is the program as it is built now.
+fn run(folder: &Path, commands: &str) -> Output {
+    let program = Path::new(env!("CARGO_BIN_EXE_gridmark")).parent().expect("a folder");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(program.to_owned()).chain(std::env::split_paths(&path));
+    Command::new("sh")
+        .args(["-c", commands])
+        .current_dir(folder)
+        .env("PATH", std::env::join_paths(path).expect("a PATH"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("a shell")
 }
 
 /// What stands between backticks, outside of fenced blocks.
@@ -42,20 +60,10 @@ fn the_first_drop_gives_the_rows_that_are_shown() {
     let readme = read("README.md");
     let drop = section(&readme, "## The first drop");
     let folder = tempfile::tempdir().unwrap();
-    let gridmark = env!("CARGO_BIN_EXE_gridmark");
     fs::create_dir(folder.path().join("inbox")).unwrap();
-    let commands = format!(
-        "set -e\ngridmark() {{ '{gridmark}' \"$@\"; }}\n{}\n{}",
-        block(drop, "sh", "mkdir team-07"),
-        "gridmark serve --once"
-    );
-    let ran = Command::new("sh")
-        .args(["-c", &commands])
-        .current_dir(folder.path())
-        .env("GRIDMARK_PUBLISH_DISK_FREE_BYTES_MIN", "0")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let made = block(drop, "sh", "mkdir team-07");
+    let serve = "GRIDMARK_PUBLISH_DISK_FREE_BYTES_MIN=0 gridmark serve --once";
+    let ran = run(folder.path(), &format!("set -e\n{made}\n{serve}"));
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "4 submissions graded, 6 cases\n", "{ran:?}");
 
     let report = |name: &str| fs::read_to_string(folder.path().join("reports").join(name)).unwrap();
@@ -72,6 +80,43 @@ fn the_first_drop_gives_the_rows_that_are_shown() {
     };
     let shown = block(drop, "csv", ",blake3,");
     assert_eq!(timeless(&report("submissions.csv")), timeless(shown));
+}
+
+#[test]
+fn the_other_commands_print_what_is_shown() {
+    let readme = read("README.md");
+    let folder = tempfile::tempdir().unwrap();
+    let made = block(section(&readme, "## The first drop"), "sh", "mkdir team-07");
+    let made = made.lines().filter(|line| !line.starts_with("mv ")).collect::<Vec<_>>().join("\n");
+    assert!(run(folder.path(), &format!("set -e\n{made}")).status.success());
+
+    let folder = folder.path().join("team-07");
+    let mut shown = 0;
+    for block in blocks(section(&readme, "## Other commands"), "console") {
+        for part in format!("\n{block}").split("\n$ ").skip(1) {
+            let (command, wanted) = part.split_once('\n').unwrap_or((part, ""));
+            let ran = run(&folder, &format!("{{ {command}\n}} 2>&1"));
+            let printed = String::from_utf8(ran.stdout).unwrap();
+            assert_eq!(printed.trim_end(), wanted.trim_end(), "{command}");
+            shown += 1;
+        }
+    }
+    assert!(shown >= 8, "{shown}");
+}
+
+#[test]
+fn serve_tells_the_exit_codes_that_are_listed() {
+    let codes = |text: &str| -> BTreeSet<u8> {
+        let words = text.split(|c: char| !c.is_ascii_digit());
+        words.filter_map(|word| word.parse().ok()).collect()
+    };
+    let readme = read("README.md");
+    let listed = readme.split("- Exit codes of `serve`").nth(1).unwrap().split("\n- ").next();
+    let help = run(root(), "gridmark serve --help");
+    let help = String::from_utf8(help.stdout).unwrap();
+    let told = help.split("Exit code").nth(1).map(codes);
+    assert_eq!(told, listed.map(codes));
+    assert_eq!(told, Some(BTreeSet::from([0, 1, 2, 70, 130])));
 }
 
 #[test]

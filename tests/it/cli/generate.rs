@@ -96,6 +96,7 @@ fn what_makes_no_sense_is_told() {
         (&["--files", "2"], "--into <DIR>"),
         (&["--into", "d"], "--files <N>"),
         (&["--files", "4", "--into", "d"], "--files 4 is more than --cases 3"),
+        (&["--files", "2", "--folders", "3", "--into", "d"], "--folders 3 is more than --files 2"),
         (&["--files", "0", "--into", "d"], "0 is not in 1.."),
         (&["--files", "1", "--into", "d", "--answers", "d/a"], "must not be among submissions"),
         (&["--solutions-per-block", "0"], "0 is not in 1..=10000"),
@@ -106,6 +107,23 @@ fn what_makes_no_sense_is_told() {
         assert!(done.stderr.contains(said), "{arguments:?}: {}", done.stderr);
         assert!(files(folder.path()).is_empty(), "{arguments:?}");
     }
+}
+
+#[test]
+fn only_classic_has_blocks_of_solutions() {
+    for kind in ["killer", "hexudoku"] {
+        let make = ["generate", kind, "--cases", "3", "--solutions-per-block", "10"];
+        let done = gridmark(folder().path(), &make, "");
+        assert_eq!((done.stdout.as_str(), done.code), ("", Some(2)));
+        let said = format!("gridmark: --solutions-per-block is for classic, not for {kind}\n");
+        assert_eq!(done.stderr, said);
+    }
+    let blocks = |arguments: &[&str]| {
+        let make = ["generate", "classic", "--cases", "20"];
+        gridmark(folder().path(), &[&make[..], arguments].concat(), "").stdout
+    };
+    assert!(blocks(&[]).starts_with("10\n"));
+    assert_eq!(blocks(&[]), blocks(&["--solutions-per-block", "10"]));
 }
 
 /// As under `| head`: the reader has read enough.

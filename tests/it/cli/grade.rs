@@ -230,6 +230,24 @@ fn what_cannot_be_graded_is_told_and_the_rest_is_graded() {
 }
 
 #[test]
+fn what_is_neither_file_nor_folder_is_told_and_not_waited_for() {
+    let folder = folder();
+    fs::write(folder.path().join("p.txt"), diagram()).unwrap();
+    let fifo = folder.path().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
+    let socket = folder.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    symlink("fifo", folder.path().join("link")).unwrap();
+    for odd in ["fifo", "socket", "link", "/dev/zero"] {
+        let done = gridmark(folder.path(), &["grade", odd, "p.txt"], "");
+        assert_eq!(done.code, Some(2), "{odd}");
+        let said = format!("gridmark: cannot grade {odd}: it is neither a regular file nor a fo");
+        assert!(done.stderr.starts_with(&said), "{}", done.stderr);
+        assert!(done.stdout.contains("p.txt             1  killer    correct"), "{}", done.stdout);
+    }
+}
+
+#[test]
 fn an_empty_file_is_unreadable() {
     let folder = folder();
     fs::write(folder.path().join("p.txt"), "").unwrap();

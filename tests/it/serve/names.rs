@@ -36,11 +36,18 @@ fn names() -> Vec<(Vec<u8>, String)> {
     add(br"latin1 \xE9", r"latin1 \\xE9");
     add(br"back\slash", r"back\\slash");
     add("c1 \u{85}".as_bytes(), r"c1 \xC2\x85");
+    add("p\u{2028}q\u{2029}".as_bytes(), r"p\xE2\x80\xA8q\xE2\x80\xA9");
+    add("p\u{202e}txt.3".as_bytes(), r"p\xE2\x80\xAEtxt.3");
+    add("p\u{61c}".as_bytes(), r"p\xD8\x9C");
     add(b"=1+1", "'=1+1");
     add(b"+1", "'+1");
     add(b"-1", "'-1");
     add(b"--once", "'--once");
     add(b"@SUM(A1)", "'@SUM(A1)");
+    add("＝1+1".as_bytes(), "'＝1+1");
+    add("＋1".as_bytes(), "'＋1");
+    add("－1".as_bytes(), "'－1");
+    add("＠SUM(A1)".as_bytes(), "'＠SUM(A1)");
     add(b"'=1+1", "''=1+1");
     let long = "n".repeat(255);
     add(long.as_bytes(), &long);

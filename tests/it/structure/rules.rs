@@ -14,14 +14,15 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("judge", &["board", "format"]),
     ("generate", &["board", "format"]),
     // The words and means that stages share.
-    ("submission", &["board"]),
-    ("event", &["board", "submission"]),
+    ("printable", &[]),
+    ("submission", &["board", "printable"]),
+    ("event", &["board", "printable", "submission"]),
     ("rows", &["board", "submission"]),
     ("ledger", &["board", "submission"]),
     ("archive", &["submission"]),
     ("aside", &["submission", "event"]),
     ("disk", &[]),
-    ("config", &[]),
+    ("config", &["printable"]),
     ("health", &["event"]),
     // The hand-over between stages.
     ("queue", &["submission"]),
@@ -49,7 +50,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("recovery", &["submission", "event", "ledger", "archive"]),
-    ("lock", &[]),
+    ("lock", &["printable"]),
     ("service", &["*"]),
     // The surface.
     ("http", &[]),
