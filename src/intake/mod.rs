@@ -181,7 +181,10 @@ impl Intake {
     pub fn run(mut self) -> usize {
         self.watching.start(&self.mailbox, self.parts.once);
         self.start_scan(ScanReason::Start);
-        while !self.mailbox.is_stopped() && !self.is_done_for_once() {
+        while !self.mailbox.is_stopped()
+            && !self.parts.queue.is_abandoned()
+            && !self.is_done_for_once()
+        {
             self.parts.health.beat("intake");
             let oldest = self.waiting.oldest_ready(Instant::now());
             self.parts.queue.set_oldest_outside(oldest);

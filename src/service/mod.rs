@@ -135,7 +135,7 @@ pub fn run(settings: &Settings, mode: Mode) -> Result<Outcome, Error> {
     let recorder = Recorder::install()
         .map_err(|error| Error::System { what: "the metrics", source: io::Error::other(error) })?;
     raise_descriptor_limit();
-    let (shared, lock, claims) = prepare(settings.clone())?;
+    let (shared, lock, claims) = prepare(settings.clone(), mode.once)?;
     let listener = if mode.once { None } else { Some(listen(shared.settings.http.listen)?) };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -149,7 +149,7 @@ pub fn run(settings: &Settings, mode: Mode) -> Result<Outcome, Error> {
 }
 
 /// Makes everything ready that the stages work on.
-fn prepare(mut settings: Settings) -> Result<(Shared, Lock, Vec<Claimed>), Error> {
+fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Claimed>), Error> {
     // Watch events name whole paths, whatever the path that is watched; and so should we.
     let root = &mut settings.paths.root;
     *root = std::path::absolute(&root)
@@ -191,7 +191,8 @@ fn prepare(mut settings: Settings) -> Result<(Shared, Lock, Vec<Claimed>), Error
         queue: Arc::new(queue),
         health,
         published: Arc::default(),
-        stopping: Arc::default(),
+        // A run that ends by itself does not wait until the disk takes its results.
+        stopping: Arc::new(AtomicBool::new(once)),
     };
     Ok((shared, lock, claims))
 }

@@ -160,6 +160,37 @@ fn once_leaves_what_cannot_be_taken_and_says_so() {
 }
 
 #[test]
+fn once_ends_where_reports_cannot_be_written_and_the_next_run_makes_up_for_it() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.settle_ms", 0);
+    sandbox.write("reports/folders", "in the way");
+    for i in 1..=3 {
+        sandbox.write(format!("inbox/team/{i}"), hexudoku(i));
+    }
+    assert_eq!(sandbox.once().status.code(), Some(1));
+    fs::remove_file(sandbox.path("reports/folders")).unwrap();
+    assert_eq!(sandbox.once().status.code(), Some(0));
+    assert_eq!(sandbox.rows("folders/team.csv").len(), 3);
+    assert_eq!(sandbox.submissions().len(), 3);
+}
+
+#[test]
+fn the_service_can_be_ended_where_reports_cannot_be_written() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write("reports/folders", "in the way");
+    sandbox.start();
+    sandbox.rename_in("team/1", hexudoku(1));
+    sandbox.wait_until("it says so", |sandbox| {
+        sandbox.get("/readyz").contains("cannot write the report folders/team.csv")
+    });
+    assert_eq!(sandbox.terminate().status.code(), Some(1));
+    fs::remove_file(sandbox.path("reports/folders")).unwrap();
+    sandbox.start();
+    sandbox.wait_for(1);
+    assert_eq!(sandbox.rows("folders/team.csv").len(), 1);
+}
+
+#[test]
 fn once_does_not_wait_for_room_on_the_disk() {
     let mut sandbox = Sandbox::new();
     sandbox.set("publish.disk_free_bytes_min", i64::MAX).set("intake.settle_ms", 0);
