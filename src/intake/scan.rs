@@ -2,6 +2,7 @@
 
 use super::walk::{Entry, Walk};
 use super::{Intake, Name, ScanReason, Via, event};
+use crate::printable;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -76,7 +77,7 @@ impl Intake {
         let path = inbox.join(folder.as_path());
         event::scan_failed(&path, error);
         if folder.as_bytes().is_empty() {
-            let reason = format!("cannot read the inbox {}: {error}", path.display());
+            let reason = format!("cannot read the inbox {}: {error}", printable::path(&path));
             self.parts.health.unwell("inbox", reason);
             if error.kind() == io::ErrorKind::NotFound {
                 // Whoever removed it can drop files again as soon as it is back.

@@ -12,6 +12,7 @@ use crate::disk::free_bytes;
 use crate::event;
 use crate::health::Health;
 use crate::ledger::{Commit, Finished, Ledger};
+use crate::printable;
 use crate::queue::{Budget, Queue};
 use crate::rows::{CASE_HEADER, Outcome, SUBMISSION_HEADER, report_of, submission_row};
 use crate::submission::{Claimed, Graded, Name, Progress, Status, Step, Tally};
@@ -281,7 +282,7 @@ impl Publisher {
     /// Makes sure that a commit leaves as much of the disk free as it should.
     fn look_at_disk(&self) -> std::result::Result<(), Error> {
         let least = self.parts.settings.disk_free_bytes_min;
-        let folder = self.parts.reports.display().to_string();
+        let folder = printable::path(&self.parts.reports).to_string();
         match free_bytes(&self.parts.reports) {
             Ok(free) if free < least => Err(Error::DiskNearlyFull { folder, free, least }),
             // A folder that is gone is made again when a report is.

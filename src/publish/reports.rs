@@ -6,6 +6,7 @@ use crate::archive::sync_file_systems;
 use crate::aside::set_aside;
 use crate::event;
 use crate::ledger::{Commit, Ledger};
+use crate::printable;
 use crate::submission::{Name, Signature};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -182,7 +183,7 @@ impl Reports {
             }
             for folder in &self.new_entries_in {
                 let failed =
-                    |source| Error::Report { report: folder.display().to_string(), source };
+                    |source| Error::Report { report: printable::path(folder).to_string(), source };
                 File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
             }
         }

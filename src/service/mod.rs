@@ -13,6 +13,7 @@ use crate::http;
 use crate::judge::{Tier, UnsupportedTier};
 use crate::ledger::{self, Ledger};
 use crate::lock::{self, Lock};
+use crate::printable;
 use crate::publish::Published;
 use crate::queue::{Limits, Queue};
 use crate::recovery::recover;
@@ -36,7 +37,7 @@ const EXIT_NOW: i32 = 130;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A folder of the service cannot be made.
-    #[error("cannot make the folder {}", path.display())]
+    #[error("cannot make the folder {}", printable::path(path))]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -50,7 +51,7 @@ pub enum Error {
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
     /// A report from which rows are missing cannot be written anew.
-    #[error("cannot write the report {} anew", path.display())]
+    #[error("cannot write the report {} anew", printable::path(path))]
     Report {
         /// The report.
         path: PathBuf,
@@ -69,7 +70,7 @@ pub enum Error {
     #[error("the setting grade.tier: {0}")]
     Tier(#[from] UnsupportedTier),
     /// The system refuses something that the service cannot do without.
-    #[error("cannot start {what}: {source}")]
+    #[error("cannot start {what}")]
     System {
         /// What.
         what: &'static str,

@@ -3,6 +3,7 @@
 use super::Shared;
 use crate::disk::free_bytes;
 use crate::event::{self, Recorder};
+use crate::printable;
 use sd_notify::NotifyState;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,14 +58,14 @@ impl Upkeep {
                 Ok(free) => {
                     least_free = least_free.min(free);
                     if free < least {
-                        let path = path.display();
+                        let path = printable::path(&path);
                         trouble = Some(format!(
                             "the disk that holds {path} has {free} bytes free, fewer than \
                              publish.disk_free_bytes_min = {least}; no more files are taken"
                         ));
                     }
                 }
-                Err(why) => trouble = Some(format!("{}: {why}", path.display())),
+                Err(why) => trouble = Some(format!("{}: {why}", printable::path(&path))),
             }
         }
         event::disk_free(if least_free == u64::MAX { 0 } else { least_free });

@@ -28,7 +28,10 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("queue", &["submission"]),
     ("pool", &["event"]),
     // The stages: none of them knows another.
-    ("intake", &["submission", "event", "config", "health", "ledger", "archive", "queue"]),
+    (
+        "intake",
+        &["printable", "submission", "event", "config", "health", "ledger", "archive", "queue"],
+    ),
     (
         "grading",
         &["board", "format", "judge", "submission", "event", "config", "archive", "queue", "rows"],
@@ -38,6 +41,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
         &[
             "aside",
             "disk",
+            "printable",
             "board",
             "submission",
             "event",
