@@ -17,6 +17,9 @@ use crate::format::{Case, CaseText, Puzzle, Rows, classic, hexudoku as boards, k
 /// Cases that are judged at a time.
 const BATCH: usize = kernel::LANES;
 
+/// Hexudoku boards that are judged at a time: their kernel takes any number, and much memory.
+const BOARDS: usize = 8 * kernel::LANES;
+
 /// Marks cases; the same cases get the same marks in every tier.
 ///
 /// ```
@@ -61,7 +64,8 @@ impl Judge {
         let work = Work { tier: self.tier, window, puzzles };
         let mut scratch = Scratch::default();
         for run in cases.chunk_by(are_alike) {
-            for batch in run.chunks(BATCH) {
+            let batch = if run[0].text == CaseText::Hexudoku { BOARDS } else { BATCH };
+            for batch in run.chunks(batch) {
                 match (&batch[0].text, batch[0].rows) {
                     (CaseText::Classic { .. }, Rows::Lf) => {
                         work.plain_solutions(batch, &mut scratch.lf, marks);
