@@ -11,11 +11,14 @@ pub mod kernel;
 pub use explain::{explain_classic, explain_killer};
 pub use kernel::{Tier, UnsupportedTier};
 
-use crate::board::{CELLS_9, Counted, Grid, Mark};
+use crate::board::{CELLS_9, Counted, Fault, Grid, Mark};
 use crate::format::{Case, CaseText, Puzzle, Rows, classic, hexudoku as boards, killer};
 
 /// Cases that are judged at a time.
 const BATCH: usize = kernel::LANES;
+
+/// Hexudoku boards that are judged at a time: their kernel takes any number, and much memory.
+const BOARDS: usize = 8 * kernel::LANES;
 
 /// Marks cases; the same cases get the same marks in every tier.
 ///
@@ -61,7 +64,8 @@ impl Judge {
         let work = Work { tier: self.tier, window, puzzles };
         let mut scratch = Scratch::default();
         for run in cases.chunk_by(are_alike) {
-            for batch in run.chunks(BATCH) {
+            let batch = if run[0].text == CaseText::Hexudoku { BOARDS } else { BATCH };
+            for batch in run.chunks(batch) {
                 match (&batch[0].text, batch[0].rows) {
                     (CaseText::Classic { .. }, Rows::Lf) => {
                         work.plain_solutions(batch, &mut scratch.lf, marks);
@@ -70,7 +74,7 @@ impl Judge {
                         work.plain_solutions(batch, &mut scratch.crlf, marks);
                     }
                     (CaseText::Classic { .. }, Rows::Any) => work.solutions(batch, marks),
-                    (CaseText::Killer, _) => work.diagrams(batch, &mut scratch.diagram, marks),
+                    (CaseText::Killer, _) => work.diagrams(batch, &mut scratch.diagrams, marks),
                     (CaseText::Hexudoku, Rows::Lf) => {
                         work.plain_boards::<272>(batch, &mut scratch.counts, marks);
                     }
@@ -152,32 +156,29 @@ impl<'a> Work<'a> {
     }
 
     fn solution(&self, case: &Case, givens: &Grid) -> Mark {
-        match explain_classic(&classic::solution(self.text(case)), givens) {
-            faults if faults.is_empty() => Mark::Correct,
-            faults => Mark::Wrong(faults),
-        }
+        wrong_or_correct(explain_classic(&classic::solution(self.text(case)), givens))
     }
 
-    fn diagrams(&self, batch: &[Case], diagram: &mut killer::Diagram, marks: &mut Vec<Mark>) {
-        let first = marks.len();
+    fn diagrams(&self, batch: &[Case], scratch: &mut Diagrams, marks: &mut Vec<Mark>) {
         let mut grids = [[0; CELLS_9]; BATCH];
-        let mut cages_right = 0u32;
+        let mut right = 0u32;
         for (i, (case, grid)) in batch.iter().zip(&mut grids).enumerate() {
-            marks.push(match killer::read(self.text(case), case.line, diagram) {
-                Err(why) => Mark::Unreadable(Box::new(why)),
-                Ok(()) => {
-                    *grid = diagram.cells;
-                    cages_right |= u32::from(kernel::cages(diagram)) << i;
-                    Mark::Correct
-                }
-            });
-        }
-        let right = cages_right & kernel::classic(self.tier, &grids[..batch.len()]);
-        for (i, case) in batch.iter().enumerate().filter(|(i, _)| right >> i & 1 == 0) {
-            let mark = &mut marks[first + i];
-            if *mark == Mark::Correct && killer::read(self.text(case), case.line, diagram).is_ok() {
-                *mark = Mark::Wrong(explain_killer(diagram));
+            if let Some(totals) = killer::sketch(self.text(case), &mut scratch.sketch) {
+                *grid = scratch.sketch.cells;
+                right |= u32::from(kernel::cages(&scratch.sketch, totals)) << i;
             }
+        }
+        right &= kernel::classic(self.tier, &grids[..batch.len()]);
+        marks.extend(batch.iter().enumerate().map(|(i, case)| match right >> i & 1 {
+            1 => Mark::Correct,
+            _ => self.diagram(case, &mut scratch.diagram),
+        }));
+    }
+
+    fn diagram(&self, case: &Case, diagram: &mut killer::Diagram) -> Mark {
+        match killer::read(self.text(case), case.line, diagram) {
+            Err(why) => Mark::Unreadable(Box::new(why)),
+            Ok(()) => wrong_or_correct(explain_killer(diagram)),
         }
     }
 
@@ -204,13 +205,24 @@ impl<'a> Work<'a> {
     }
 }
 
+/// The mark for these faults, if there are any.
+fn wrong_or_correct(faults: Vec<Fault>) -> Mark {
+    if faults.is_empty() { Mark::Correct } else { Mark::Wrong(faults) }
+}
+
 /// Memory that is used again from batch to batch.
 #[derive(Default)]
 struct Scratch {
     lf: PlainSolutions<90>,
     crlf: PlainSolutions<99>,
-    diagram: killer::Diagram,
+    diagrams: Diagrams,
     counts: Vec<Option<Counted>>,
+}
+
+#[derive(Default)]
+struct Diagrams {
+    sketch: killer::Sketch,
+    diagram: killer::Diagram,
 }
 
 /// Solutions whose rows lie `BYTES` / 9 bytes apart.

@@ -1,6 +1,6 @@
 //! The cages of a drawing, and the lines that tell their totals.
 
-use super::{Cage, Diagram, bad};
+use super::{Cage, Diagram, Walls, bad};
 use crate::board::{CELLS_9, Cell, Unreadable, UnreadableCode};
 use crate::format::lines::{integer, is_blank, split, trim_end, trim_start};
 use crate::format::quote::Quoted;
@@ -10,27 +10,7 @@ const NOWHERE: Cell = Cell { row: u8::MAX, column: u8::MAX };
 
 /// Numbers the cages, the connected regions of the drawing, in the order of their first cells.
 pub(super) fn find(diagram: &mut Diagram) {
-    // Union-find: each cell points to an earlier cell of its region, or to itself. At first to the
-    // first cell of its run, the cells of its row that no wall parts.
-    let mut parent = [0; 256];
-    let rows = parent.chunks_exact_mut(9).zip(&diagram.walls.right);
-    for ((parents, walls), first) in rows.zip((0..).step_by(9)) {
-        let runs = &RUNS[usize::from(*walls & 0xFF)];
-        for (parent, run) in parents.iter_mut().zip(runs) {
-            *parent = first + run;
-        }
-    }
-    for (row, walls) in diagram.walls.below.iter().enumerate().take(8) {
-        let open = !walls & 0x1FF;
-        // Where the cells before are joined, and no wall parts these from those, that is enough.
-        let parted = diagram.walls.right[row] | diagram.walls.right[row + 1];
-        let mut open = open & !((open & !parted) << 1);
-        while open != 0 {
-            let cell = row as u8 * 9 + open.trailing_zeros() as u8;
-            join(&mut parent, cell, cell + 9);
-            open &= open - 1;
-        }
-    }
+    let region_of = regions(&diagram.walls);
     // Which cells are first in their cages is anybody's guess, so there is no branch on it: each is
     // noted as if it were, and the next one replaces it if not.
     let cages = &mut diagram.cages;
@@ -41,12 +21,36 @@ pub(super) fn find(diagram: &mut Diagram) {
     for (index, cell) in CELLS.iter().enumerate() {
         numbers[index] = count;
         cages[usize::from(count)].first = *cell;
-        count += u8::from(usize::from(parent[index]) == index);
+        count += u8::from(usize::from(region_of[index]) == index);
     }
     cages.truncate(usize::from(count));
-    for (cage, cell) in diagram.cage_of.iter_mut().zip(0..) {
-        *cage = numbers[usize::from(root(&parent, cell))];
+    diagram.cage_of = region_of.map(|first| numbers[usize::from(first)]);
+}
+
+/// The first cell of the region, which no wall parts, of each cell.
+pub(super) fn regions(walls: &Walls) -> [u8; CELLS_9] {
+    // Union-find: each cell points to an earlier cell of its region, or to itself. At first to the
+    // first cell of its run, the cells of its row that no wall parts.
+    let mut parent = [0; 256];
+    let rows = parent.chunks_exact_mut(9).zip(&walls.right);
+    for ((parents, right), first) in rows.zip((0..).step_by(9)) {
+        let runs = &RUNS[usize::from(*right & 0xFF)];
+        for (parent, run) in parents.iter_mut().zip(runs) {
+            *parent = first + run;
+        }
     }
+    for (row, below) in walls.below.iter().enumerate().take(8) {
+        let open = !below & 0x1FF;
+        // Where the cells before are joined, and no wall parts these from those, that is enough.
+        let parted = walls.right[row] | walls.right[row + 1];
+        let mut open = open & !((open & !parted) << 1);
+        while open != 0 {
+            let cell = row as u8 * 9 + open.trailing_zeros() as u8;
+            join(&mut parent, cell, cell + 9);
+            open &= open - 1;
+        }
+    }
+    std::array::from_fn(|cell| root(&parent, cell as u8))
 }
 
 /// For the walls to the right of the first eight cells of a row, where the run of each cell starts.
@@ -155,6 +159,34 @@ fn give_total(diagram: &mut Diagram, named: Cell, total: u32) -> Result<(), Seco
     }
     (cage.named, cage.total) = (named, total);
     Ok(())
+}
+
+/// Cage lines that are as nearly all are: the cell that each names, and its total.
+#[derive(Clone, Debug)]
+pub struct Totals<'a> {
+    text: &'a [u8],
+}
+
+impl<'a> Totals<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Totals<'a> {
+        Totals { text }
+    }
+
+    /// Whether nothing is left; otherwise the next line is not as nearly all are.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+impl Iterator for Totals<'_> {
+    type Item = (Cell, u32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(Cell, u32)> {
+        let (named, total, rest) = plain_total(self.text)?;
+        self.text = rest;
+        Some((named, total))
+    }
 }
 
 /// The first line of `text` if it is as nearly all are, a digit, a digit and a number of one or two

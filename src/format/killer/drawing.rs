@@ -6,8 +6,8 @@
 //! +   +---+         sides of what stands in the cell
 //! ```
 
-use super::{BORDER, DRAWING_LINES, Diagram, LINE_BYTES, bad, bad_line};
-use crate::board::{Cell, Unreadable, UnreadableCode};
+use super::{BORDER, DRAWING_LINES, Diagram, LINE_BYTES, Walls, bad, bad_line};
+use crate::board::{Cell, Grid, Unreadable, UnreadableCode};
 use crate::format::quote::Quoted;
 
 /// Columns from one cell to the next.
@@ -45,17 +45,22 @@ pub(super) fn read_line(
 
 /// Reads a drawing as nearly all are, of which all lines end in LF or all in CRLF, and returns what
 /// follows it; `None` if it is not so, or if something is wrong.
-pub(super) fn read_plain<'a>(text: &'a [u8], diagram: &mut Diagram) -> Option<&'a [u8]> {
+pub(super) fn read_plain<'a>(
+    text: &'a [u8],
+    cells: &mut Grid,
+    walls: &mut Walls,
+) -> Option<&'a [u8]> {
     match text.get(LINE_BYTES)? {
-        b'\n' => read_with_ends::<{ LINE_BYTES + 1 }>(text, b"\n", diagram),
-        _ => read_with_ends::<{ LINE_BYTES + 2 }>(text, b"\r\n", diagram),
+        b'\n' => read_with_ends::<{ LINE_BYTES + 1 }>(text, b"\n", cells, walls),
+        _ => read_with_ends::<{ LINE_BYTES + 2 }>(text, b"\r\n", cells, walls),
     }
 }
 
 fn read_with_ends<'a, const PITCH: usize>(
     text: &'a [u8],
     end: &[u8],
-    diagram: &mut Diagram,
+    cells: &mut Grid,
+    walls: &mut Walls,
 ) -> Option<&'a [u8]> {
     let lines = text.as_chunks::<PITCH>().0.first_chunk::<DRAWING_LINES>()?;
     let line = |index: usize| {
@@ -65,15 +70,15 @@ fn read_with_ends<'a, const PITCH: usize>(
     if line(0)? != BORDER {
         return None;
     }
-    for (row, cells) in diagram.cells.as_chunks_mut::<9>().0.iter_mut().enumerate() {
-        diagram.walls.right[row] = read_row(line(2 * row + 1)?, cells)?;
+    for (row, cells) in cells.as_chunks_mut::<9>().0.iter_mut().enumerate() {
+        walls.right[row] = read_row(line(2 * row + 1)?, cells)?;
         if cells.iter().fold(false, |any, cell| any | matches!(cell, b'\n' | b'\r')) {
             return None;
         }
-        diagram.walls.below[row] = read_border(line(2 * row + 2)?)?;
+        walls.below[row] = read_border(line(2 * row + 2)?)?;
     }
     // The walls at the bottom are those around the grid.
-    let bottom = std::mem::take(&mut diagram.walls.below[8]);
+    let bottom = std::mem::take(&mut walls.below[8]);
     (bottom == 0x1FF).then(|| &text[DRAWING_LINES * PITCH..])
 }
 

@@ -5,6 +5,7 @@ mod cages;
 mod drawing;
 
 pub(super) use boundaries::Boundaries;
+pub use cages::Totals;
 
 use super::lines::next_line;
 use super::quote::LineFound;
@@ -105,13 +106,50 @@ pub fn diagram(text: &[u8], line: u64) -> Result<Diagram, Unreadable> {
 ///
 /// As [`diagram`].
 pub fn read(text: &[u8], line: u64, diagram: &mut Diagram) -> Result<(), Unreadable> {
-    let totals = match drawing::read_plain(text, diagram) {
+    let totals = match drawing::read_plain(text, &mut diagram.cells, &mut diagram.walls) {
         Some(totals) => totals,
         None => read_lines(text, line, diagram)?,
     };
     cages::find(diagram);
     cages::read_totals(totals, line + DRAWING_LINES as u64, diagram)?;
     cages::check_totals(line, diagram)
+}
+
+/// As much of a diagram as it takes to judge it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sketch {
+    /// What stands in the cells.
+    pub cells: Grid,
+    /// The first cell of the cage of each cell; all in reading order.
+    pub first_of: [u8; CELLS_9],
+}
+
+impl Default for Sketch {
+    /// A sketch of nothing, to be read into.
+    fn default() -> Sketch {
+        Sketch { cells: [b' '; CELLS_9], first_of: [0; CELLS_9] }
+    }
+}
+
+/// Reads the text of one diagram that is as nearly all are, and returns its totals; `None` if it is
+/// not so, and what `sketch` holds is unspecified then.
+///
+/// ```
+/// use gridmark::format::killer::{Sketch, sketch};
+/// let border = "+---+---+---+---+---+---+---+---+---+\n";
+/// let rows = "| 1   2   3   4   5   6   7   8   9 |\n".to_string() + border;
+/// let text = format!("{border}{}1 5 45\n", rows.repeat(9));
+/// let mut cages = Sketch::default();
+/// let mut totals = sketch(text.as_bytes(), &mut cages).expect("it is plain");
+/// assert_eq!(cages.first_of[8..11], [0, 9, 9]);
+/// assert_eq!(totals.next().map(|(_, total)| total), Some(45));
+/// assert!(totals.is_empty());
+/// ```
+pub fn sketch<'a>(text: &'a [u8], sketch: &mut Sketch) -> Option<Totals<'a>> {
+    let mut walls = Walls::default();
+    let totals = drawing::read_plain(text, &mut sketch.cells, &mut walls)?;
+    sketch.first_of = cages::regions(&walls);
+    Some(Totals::new(totals))
 }
 
 /// Reads a drawing line by line, and returns what follows it.

@@ -13,7 +13,7 @@ mod avx2;
 mod portable;
 
 use crate::board::Counted;
-use crate::format::killer::Diagram;
+use crate::format::killer::{Sketch, Totals};
 use std::fmt;
 
 /// Boards that a kernel takes at a time at most.
@@ -142,10 +142,10 @@ pub fn classic<const BYTES: usize>(tier: Tier, grids: &[[u8; BYTES]]) -> u32 {
     .unwrap_or_else(|| portable::classic(grids))
 }
 
-/// Whether the digits of each cage of `diagram` differ and add up to its total, provided that its
-/// rows are right.
-pub fn cages(diagram: &Diagram) -> bool {
-    portable::cages(diagram)
+/// Whether each cage of `sketch` has one of `totals`, all of which are as they must be, and its
+/// digits differ and add up to it; provided that the rows are right.
+pub fn cages(sketch: &Sketch, totals: Totals) -> bool {
+    portable::cages(sketch, totals)
 }
 
 /// Appends to `counts` what becomes of each board when Lazy Larry fills it; `None` for one that

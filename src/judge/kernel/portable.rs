@@ -1,9 +1,9 @@
 //! The kernels in plain Rust: sets of digits as bit masks, and no branch that depends on a cell.
 
 use super::LANES;
-use crate::board::{CELLS_9, CELLS_16, Counted};
+use crate::board::{CELLS_16, Counted};
 use crate::format::hexudoku::{BLANK, CELL_OF, WRONG};
-use crate::format::killer::Diagram;
+use crate::format::killer::{Sketch, Totals};
 
 /// All nine digits as a set: bit 0 is for 1.
 const ALL_9: u32 = 0x1FF;
@@ -65,18 +65,26 @@ const SUM_SHIFT: u32 = 36;
 /// The bits of a counter that are set if some digit is there more than once, and at most 15 times.
 const REPEATED: u64 = 0xE_EEEE_EEEE;
 
-/// Whether the digits of each cage differ and add up to its total, provided that rows are right.
-pub(super) fn cages(diagram: &Diagram) -> bool {
+/// Whether each cage has one total, and digits that differ and add up to it, provided that rows are
+/// right.
+pub(super) fn cages(sketch: &Sketch, mut totals: Totals) -> bool {
     // A digit that is in a cage more than 15 times overflows its four bits, but then it is in some
     // row twice.
-    let mut counters = [0u64; CELLS_9];
-    for (cell, cage) in diagram.cells.iter().zip(&diagram.cage_of) {
-        counters[usize::from(*cage)] += COUNTER_OF[usize::from(*cell)];
+    let mut counters = [0u64; 256];
+    let mut left = 0;
+    for ((text, first), cell) in sketch.cells.iter().zip(&sketch.first_of).zip(0..) {
+        counters[usize::from(*first)] += COUNTER_OF[usize::from(*text)];
+        left += i32::from(*first == cell);
     }
-    let wrong = diagram.cages.iter().zip(&counters).fold(0, |wrong, (cage, counter)| {
-        wrong | counter & REPEATED | (counter >> SUM_SHIFT ^ u64::from(cage.total))
-    });
-    wrong == 0
+    let mut wrong = 0;
+    for (named, total) in &mut totals {
+        // A second total finds that digits repeat.
+        let counter = &mut counters[usize::from(sketch.first_of[named.index_9()])];
+        let counter = std::mem::replace(counter, REPEATED);
+        wrong |= counter & REPEATED | (counter >> SUM_SHIFT ^ u64::from(total));
+        left -= 1;
+    }
+    wrong == 0 && left == 0 && totals.is_empty()
 }
 
 /// Cells of a row of a hexudoku board.

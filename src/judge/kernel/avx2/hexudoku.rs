@@ -8,6 +8,9 @@ use std::arch::x86_64::*;
 /// Rows of a board, and cells of a row.
 const SIDE: usize = 16;
 
+/// Cells of a band, of four rows.
+const BAND: usize = 4 * SIDE;
+
 /// A set of digits of each board, bit 0 for digit 0: of boards 0 to 7 and 16 to 23 of a batch in
 /// the first vector, of the others in the second.
 type Sets = [__m256i; 2];
@@ -26,10 +29,12 @@ pub(super) fn hexudoku<const BYTES: usize>(
     for boards in batches {
         let mut readable = [_mm256_set1_epi8(-1); SIDE];
         let mut houses = Houses::empty();
-        for (row, sets) in sets.as_chunks_mut::<SIDE>().0.iter_mut().enumerate() {
-            let cells = read_row(boards, row * (BYTES / SIDE), &mut readable);
-            expand(&cells, sets);
-            houses.add_row(row, sets);
+        for (band, sets) in sets.as_chunks_mut::<BAND>().0.iter_mut().enumerate() {
+            for (row, sets) in sets.as_chunks_mut::<SIDE>().0.iter_mut().enumerate() {
+                let cells = read_row(boards, (band * 4 + row) * (BYTES / SIDE), &mut readable);
+                expand(&cells, sets);
+            }
+            houses.add_band(band, sets);
         }
         let conflicts = houses.conflicts();
         let [filled, blank] = houses.fill(&sets);
@@ -148,20 +153,26 @@ impl Houses {
         Houses { rows: empty, columns: empty, boxes: empty }
     }
 
+    /// The digits of four rows.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn add_row(&mut self, row: usize, sets: &[Sets; SIDE]) {
-        let mut in_row = self.rows[row];
-        let boxes = &mut self.boxes[row / 4 * 4..][..4];
-        let columns = self.columns.as_chunks_mut::<4>().0;
-        for ((in_box, columns), sets) in boxes.iter_mut().zip(columns).zip(sets.as_chunks().0) {
-            let [a, b, c, d] = sets.map(|set| House { set, sum: set });
-            let four = a.and(b).and(c.and(d));
-            in_row = in_row.and(four);
-            *in_box = in_box.and(four);
-            *columns = [columns[0].and(a), columns[1].and(b), columns[2].and(c), columns[3].and(d)];
+    fn add_band(&mut self, band: usize, sets: &[Sets; BAND]) {
+        let house = |cell: usize| House { set: sets[cell], sum: sets[cell] };
+        let four = |cell: usize, step: usize| {
+            let [first, second] = [cell, cell + 2 * step];
+            house(first).and(house(first + step)).and(house(second).and(house(second + step)))
+        };
+        for row in 0..4 {
+            for stack in 0..4 {
+                let cells = four(row * SIDE + stack * 4, 1);
+                let (in_row, in_box) = (band * 4 + row, band * 4 + stack);
+                self.rows[in_row] = self.rows[in_row].and(cells);
+                self.boxes[in_box] = self.boxes[in_box].and(cells);
+            }
         }
-        self.rows[row] = in_row;
+        for (column, house) in self.columns.iter_mut().enumerate() {
+            *house = house.and(four(column, SIDE));
+        }
     }
 
     /// In how many houses some digit repeats.
