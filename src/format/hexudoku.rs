@@ -1,8 +1,7 @@
 //! Hexudoku: boards of 16 rows of 16 characters.
 
-use super::lines::{Fetched, Lines, is_blank, plain_rows, split, trim_end};
+use super::lines::{Fetched, Lines, Step, is_blank, plain_rows, split, trim_end};
 use super::quote::Quoted;
-use super::reader::Step;
 use super::{Case, CaseText, Found, Rows};
 use crate::board::{CELLS_16, Unreadable, UnreadableCode};
 

@@ -40,6 +40,14 @@ pub(super) struct Lines<'w> {
     pub line: u64,
 }
 
+/// Whether to go on in the same window.
+pub(in crate::format) enum Step {
+    /// Something has been dealt with.
+    On,
+    /// The window holds no further whole case, or the file is at its end.
+    Stop,
+}
+
 impl Lines<'_> {
     /// The line that begins at `at`, as part of a case that began at `case_start`.
     pub fn fetch(&self, at: usize, case_start: usize) -> Fetched {

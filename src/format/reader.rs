@@ -1,7 +1,7 @@
 //! Finds whole cases in a stream that is presented window by window.
 
 use super::detect::kind_by_line;
-use super::lines::{Fetched, Lines, is_blank};
+use super::lines::{Fetched, Lines, Step, is_blank};
 use super::quote::Quoted;
 use super::{Found, Limits, classic, hexudoku, killer};
 use crate::board::{Kind, Unreadable, UnreadableCode};
@@ -51,14 +51,6 @@ pub(super) enum Stage {
     Hexudoku(hexudoku::Boundaries),
     /// None of the kinds; it has been told.
     Unknown,
-}
-
-/// Whether to go on in the same window.
-pub(super) enum Step {
-    /// Something has been dealt with.
-    On,
-    /// The window holds no further whole case, or the file is at its end.
-    Stop,
 }
 
 impl Reader {

@@ -2,9 +2,8 @@
 
 use super::{count, plain_rows, read_givens, read_plain_givens};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
-use crate::format::lines::{Fetched, Line, Lines, is_blank};
+use crate::format::lines::{Fetched, Line, Lines, Step, is_blank};
 use crate::format::quote::Quoted;
-use crate::format::reader::Step;
 use crate::format::{Case, CaseText, Found, Puzzle, Rows};
 
 /// Finds where blocks and their solutions begin and end.

@@ -1,8 +1,7 @@
 //! Where diagrams begin and end.
 
 use super::{BORDER, CRLF_BYTES, DRAWING_LINES, LF_BYTES, LINE_BYTES};
-use crate::format::lines::{Fetched, Line, Lines, count, is_blank, plain_rows, without_bom};
-use crate::format::reader::Step;
+use crate::format::lines::{Fetched, Line, Lines, Step, count, is_blank, plain_rows, without_bom};
 use crate::format::{Case, CaseText, Found, Rows};
 use memchr::memchr;
 
