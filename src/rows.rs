@@ -82,12 +82,6 @@ impl CaseRows {
         CaseRows { prefix }
     }
 
-    /// At most how many bytes a row can have.
-    pub fn row_bytes_max(&self) -> usize {
-        // Ten faults of at most 100 bytes each, a quoted byte counting twice, and the columns.
-        self.prefix.len() + 2_200
-    }
-
     /// Appends the row of the case with this number, from 1, to `rows`.
     pub fn append(&self, case: u64, kind: Option<Kind>, mark: &Mark, rows: &mut Vec<u8>) {
         rows.extend_from_slice(&self.prefix);

@@ -2,7 +2,7 @@
 
 use super::lines::{Fetched, Lines, Step, is_blank, plain_rows, split, trim_end};
 use super::quote::Quoted;
-use super::{Case, CaseText, Found, Rows};
+use super::{CaseText, Found, Rows};
 use crate::board::{CELLS_16, Unreadable, UnreadableCode};
 
 /// A hexudoku board in reading order: 0 to 15 where a cell holds a digit, else [`BLANK`].
@@ -149,7 +149,7 @@ impl Boundaries {
         let text = &lines.window[lines.at..];
         let invisible = |byte: u8| !(0x21..=0x7e).contains(&byte);
         if let Some((rows, bytes)) = plain_rows::<SIDE, LF_BYTES, CRLF_BYTES>(text, invisible) {
-            tell(lines, found, lines.at + bytes, rows);
+            lines.tell_case(found, lines.at + bytes, rows, CaseText::Hexudoku);
             lines.advance(lines.at + bytes, SIDE as u64);
             return Step::On;
         }
@@ -164,7 +164,7 @@ impl Boundaries {
                 Fetched::More => return Step::Stop,
                 Fetched::End if rows == 0 => return Step::Stop,
                 Fetched::End => {
-                    tell(lines, found, at, Rows::Any);
+                    lines.tell_case(found, at, Rows::Any, CaseText::Hexudoku);
                     lines.advance(at, rows as u64);
                     return Step::Stop;
                 }
@@ -178,7 +178,7 @@ impl Boundaries {
                     at = line.next;
                     if is_blank(lines.content(line)) {
                         if rows > 0 {
-                            tell(lines, found, at, Rows::Any);
+                            lines.tell_case(found, at, Rows::Any, CaseText::Hexudoku);
                         }
                         lines.advance(at, rows as u64 + 1);
                         return Step::On;
@@ -186,7 +186,7 @@ impl Boundaries {
                 }
             }
         }
-        tell(lines, found, at, Rows::Any);
+        lines.tell_case(found, at, Rows::Any, CaseText::Hexudoku);
         lines.advance(at, SIDE as u64);
         Step::On
     }
@@ -213,15 +213,4 @@ impl Boundaries {
         }
         Step::On
     }
-}
-
-fn tell(lines: &Lines, found: &mut Found, end: usize, rows: Rows) {
-    found.cases.push(Case {
-        start: lines.at,
-        end,
-        line: lines.line,
-        block_end: true,
-        rows,
-        text: CaseText::Hexudoku,
-    });
 }

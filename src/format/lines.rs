@@ -132,6 +132,12 @@ impl Lines<'_> {
         });
     }
 
+    /// A whole drawing or board that begins here and ends at `end`.
+    pub fn tell_case(&self, found: &mut Found, end: usize, rows: Rows, text: CaseText) {
+        let (start, line) = (self.at, self.line);
+        found.cases.push(Case { start, end, line, block_end: true, rows, text });
+    }
+
     /// A case that begins here and is too large, `lines` lines from here, at `at`.
     pub fn tell_too_large(&self, found: &mut Found, at: usize, lines: u64, block_end: bool) {
         let (what, end, column) = match lines {

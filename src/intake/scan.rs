@@ -5,6 +5,7 @@ use super::{Intake, Name, ScanReason, Via, event};
 use crate::printable;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Entries that a walk may yield before hints are looked at again.
@@ -47,13 +48,12 @@ impl Intake {
     }
 
     pub(super) fn go_on_walking(&mut self) {
+        let archive = Arc::clone(&self.parts.archive);
         for _ in 0..ENTRIES_A_STEP {
             if self.ready.len() >= self.parts.settings.claim_files_max {
                 return;
             }
-            let inbox = self.parts.archive.inbox().to_owned();
-            let entry = self.walk.next(&inbox, &mut self.watching);
-            match entry {
+            match self.walk.next(archive.inbox(), &mut self.watching) {
                 Some(Entry::File(name, metadata)) => self.see(name, &metadata, Via::Scan, None),
                 Some(Entry::Ignored(name, why)) => {
                     if let Some(scan) = &mut self.scan {

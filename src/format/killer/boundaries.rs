@@ -2,7 +2,7 @@
 
 use super::{BORDER, CRLF_BYTES, DRAWING_LINES, LF_BYTES, LINE_BYTES};
 use crate::format::lines::{Fetched, Line, Lines, Step, count, is_blank, plain_rows, without_bom};
-use crate::format::{Case, CaseText, Found, Rows};
+use crate::format::{CaseText, Found, Rows};
 use memchr::memchr;
 
 /// Finds where diagrams begin and end.
@@ -45,7 +45,7 @@ impl Boundaries {
             return Step::Stop;
         }
         if let Some((rows, end, count)) = plain(lines) {
-            tell(lines, found, end, rows);
+            lines.tell_case(found, end, rows, CaseText::Killer);
             lines.advance(end, count);
             return Step::On;
         }
@@ -172,20 +172,9 @@ fn rest_is_blank(lines: &Lines, text_end: usize, at: usize) -> bool {
 }
 
 fn end_case(lines: &mut Lines, found: &mut Found, end: usize, next: usize, count: usize) -> Step {
-    tell(lines, found, end, Rows::Any);
+    lines.tell_case(found, end, Rows::Any, CaseText::Killer);
     lines.advance(next, count as u64);
     Step::On
-}
-
-fn tell(lines: &Lines, found: &mut Found, end: usize, rows: Rows) {
-    found.cases.push(Case {
-        start: lines.at,
-        end,
-        line: lines.line,
-        block_end: true,
-        rows,
-        text: CaseText::Killer,
-    });
 }
 
 /// How the rows lie of a diagram as nearly all are, where it ends, and how many lines it has: all

@@ -37,10 +37,9 @@ fn sigterm_finishes_what_was_taken_and_takes_no_more() {
 
 const OPEN_CLAIMS: &str = "SELECT count(*) FROM submissions WHERE state = 'claimed'";
 
-#[test]
-fn while_it_ends_it_is_alive_and_not_ready() {
+/// A service that was asked to end and cannot do so at once, since it cannot write its report.
+fn held_up() -> Sandbox {
     let mut sandbox = Sandbox::new();
-    // It cannot write its report, so it cannot end at once.
     sandbox.write("reports/folders", "no folder");
     sandbox.start();
     sandbox.write("inbox/team/p", hexudoku(1));
@@ -48,6 +47,12 @@ fn while_it_ends_it_is_alive_and_not_ready() {
         .wait_until("it is unwell", |sandbox| sandbox.get("/readyz").contains("folders/team.csv"));
     sandbox.send_terminate();
     sandbox.wait_until("it says so", |sandbox| sandbox.get("/readyz").contains("is stopping"));
+    sandbox
+}
+
+#[test]
+fn while_it_ends_it_is_alive_and_not_ready() {
+    let mut sandbox = held_up();
     assert!(sandbox.get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
     fs::remove_file(sandbox.path("reports/folders")).unwrap();
     let ended = sandbox.wait_for_end();
@@ -58,14 +63,7 @@ fn while_it_ends_it_is_alive_and_not_ready() {
 
 #[test]
 fn a_second_signal_ends_it_at_once_and_the_next_start_makes_up_for_it() {
-    let mut sandbox = Sandbox::new();
-    sandbox.write("reports/folders", "no folder");
-    sandbox.start();
-    sandbox.write("inbox/team/p", hexudoku(1));
-    sandbox
-        .wait_until("it is unwell", |sandbox| sandbox.get("/readyz").contains("folders/team.csv"));
-    sandbox.send_terminate();
-    sandbox.wait_until("it says so", |sandbox| sandbox.get("/readyz").contains("is stopping"));
+    let mut sandbox = held_up();
     let ended = sandbox.terminate();
     assert_eq!(ended.status.code(), Some(130), "{}", ended.log);
     fs::remove_file(sandbox.path("reports/folders")).unwrap();
