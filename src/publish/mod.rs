@@ -41,7 +41,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const PAUSE_AT_THE_END: Duration = Duration::from_millis(200);
 
 /// How often a service that is to end goes on trying to commit.
-const TRIES_AT_THE_END: u32 = 5;
+const TRIES_AT_THE_END: u32 = 25;
 
 /// What publishing works with.
 pub struct Parts {
