@@ -13,6 +13,7 @@
 //!
 //! - [`printable`]: names, paths and messages as a terminal, a log and a table may have them.
 //! - [`submission`]: the words: a submission's name, what is known of it, how far it has come.
+//! - [`windows`]: an input read window by window, with the cases in each.
 //! - [`event`]: everything that can happen: its log line and its metric, once.
 //! - [`health`]: whether the service is alive and ready, and why not.
 //! - [`ledger`]: what has been claimed and marked.
@@ -67,3 +68,4 @@ pub mod recovery;
 pub mod rows;
 pub mod service;
 pub mod submission;
+pub mod windows;

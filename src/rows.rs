@@ -82,29 +82,33 @@ impl CaseRows {
         CaseRows { prefix }
     }
 
+    /// About how many bytes so many rows have, if nothing is wrong with the cases.
+    pub fn bytes_of(&self, cases: usize) -> usize {
+        cases * (self.prefix.len() + 40)
+    }
+
     /// Appends the row of the case with this number, from 1, to `rows`.
     pub fn append(&self, case: u64, kind: Option<Kind>, mark: &Mark, rows: &mut Vec<u8>) {
         rows.extend_from_slice(&self.prefix);
-        let word = kind.map_or("", Kind::word);
         match (mark, kind) {
             (Mark::Correct, Some(kind)) => {
                 push_number(rows, case);
-                for text in [",", word, ",correct,", &mark.answer(kind), ",,,,,0,\n"] {
-                    rows.extend_from_slice(text.as_bytes());
-                }
+                rows.extend_from_slice(match kind {
+                    Kind::Killer => b",killer,correct,OK,,,,,0,\n",
+                    Kind::Classic => b",classic,correct,Y,,,,,0,\n",
+                    Kind::Hexudoku => b",hexudoku,correct,0,,,,,0,\n",
+                });
             }
-            (Mark::Counted(counted), _) if counted.conflicts == 0 => {
+            (Mark::Counted(counted), Some(Kind::Hexudoku)) if counted.conflicts == 0 => {
                 push_number(rows, case);
-                for text in [",", word, ",counted,"] {
-                    rows.extend_from_slice(text.as_bytes());
-                }
+                rows.extend_from_slice(b",hexudoku,counted,");
                 for number in [counted.filled, counted.filled, counted.blank] {
                     push_number(rows, number);
                     rows.push(b',');
                 }
                 rows.extend_from_slice(b",,0,\n");
             }
-            _ => rows.extend_from_slice(&record(&CaseRow::of(case, kind, mark))),
+            _ => append_record(&CaseRow::of(case, kind, mark), rows),
         }
     }
 }
@@ -216,9 +220,39 @@ fn rfc_3339(ms: i64) -> String {
 
 /// One record as `csv` writes it, with its line end.
 fn record(row: &impl Serialize) -> Vec<u8> {
-    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    let mut record = Vec::new();
+    append_record(row, &mut record);
+    record
+}
+
+/// Appends one record as `csv` writes it, with its line end.
+fn append_record(row: &impl Serialize, rows: &mut Vec<u8>) {
+    // A writer for each record, so its memory is small.
+    const BUFFER_BYTES: usize = 512;
+    let mut builder = csv::WriterBuilder::new();
+    let mut writer = builder.has_headers(false).buffer_capacity(BUFFER_BYTES).from_writer(rows);
+    let written = writer.serialize(row).and_then(|()| Ok(writer.flush()?));
     // Writing to memory cannot fail, and every row type is flat.
-    let written = writer.serialize(row);
     debug_assert!(written.is_ok(), "a row that csv cannot write: {written:?}");
-    writer.into_inner().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::Counted;
+
+    #[test]
+    fn rows_that_are_written_by_hand_are_as_csv_writes_them() {
+        let rows = CaseRows::new(&Name::from_bytes(*b"a, \"b\"/c.txt"), 2, true);
+        let counted = |conflicts| Mark::Counted(Counted { filled: 200, blank: 7, conflicts });
+        for (kind, mark) in Kind::ALL
+            .into_iter()
+            .flat_map(|kind| [(kind, Mark::Correct), (kind, counted(0)), (kind, counted(3))])
+        {
+            let (mut ours, mut theirs) = (Vec::new(), rows.prefix.clone());
+            rows.append(1_234_567, Some(kind), &mark, &mut ours);
+            append_record(&CaseRow::of(1_234_567, Some(kind), &mark), &mut theirs);
+            assert_eq!(String::from_utf8(ours), String::from_utf8(theirs));
+        }
+    }
 }

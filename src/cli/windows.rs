@@ -1,10 +1,10 @@
-//! An input read window by window, with the cases that lie in each; memory stays bounded.
+//! The input of a command, window by window.
 
 use super::Error;
 use crate::board::{Kind, Mark, Unreadable};
 use crate::format::{Case, Found, Limits, Reader};
 use crate::judge::Judge;
-use crate::printable;
+use crate::{printable, windows};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -20,13 +20,9 @@ const CASES_PER_TASK: usize = 256;
 /// An input that is read window by window.
 pub(super) struct Windows<R> {
     path: PathBuf,
-    input: R,
-    reader: Reader,
-    buffer: Vec<u8>,
-    /// Where in the buffer lies what was read and not consumed.
-    rest: std::ops::Range<usize>,
-    ended: bool,
-    found: Found,
+    windows: windows::Windows<R>,
+    /// The window that was looked at last.
+    last: Option<windows::Window>,
 }
 
 /// A part of an input with the whole cases in it.
@@ -53,17 +49,9 @@ pub(super) fn open(file: Option<&Path>, kind: Kind) -> Result<Windows<Box<dyn Re
 impl<R: Read> Windows<R> {
     /// The windows of `input`, whose kind may be forced.
     pub(super) fn new(path: &Path, input: R, forced: Option<Kind>, limits: Limits) -> Windows<R> {
-        // Twice what is sure to be consumed in part: a full buffer always gets space again.
-        let bytes = WINDOW_BYTES.max(2 * Reader::window_bytes_min(limits));
-        Windows {
-            path: path.to_owned(),
-            input,
-            reader: Reader::new(forced, limits),
-            buffer: vec![0; bytes],
-            rest: 0..0,
-            ended: false,
-            found: Found { cases_max: CASES_PER_WINDOW, ..Found::default() },
-        }
+        let reader = Reader::new(forced, limits);
+        let windows = windows::Windows::new(input, reader, WINDOW_BYTES, CASES_PER_WINDOW);
+        Windows { path: path.to_owned(), windows, last: None }
     }
 
     /// The next window, perhaps without cases; none behind the end of the input.
@@ -72,42 +60,17 @@ impl<R: Read> Windows<R> {
     ///
     /// The input cannot be read.
     pub(super) fn next(&mut self) -> Result<Option<Window<'_>>, Error> {
-        if !self.found.capped {
-            if self.ended {
-                return Ok(None);
-            }
-            self.refill()?;
+        if let Some(last) = self.last.take() {
+            self.windows.reuse(last);
         }
-        self.found.clear();
-        let bytes = &self.buffer[self.rest.clone()];
-        self.rest.start += self.reader.read(bytes, self.ended, &mut self.found);
-        Ok(Some(Window {
+        self.last = self.windows.next_window().map_err(Error::io("read", &self.path))?;
+        Ok(self.last.as_ref().map(|window| Window {
             path: &self.path,
-            kind: self.reader.kind(),
-            offset: self.reader.offset(),
-            bytes,
-            found: &self.found,
+            kind: window.kind(),
+            offset: self.windows.reader().offset(),
+            bytes: window.text(),
+            found: window.found(),
         }))
-    }
-
-    /// Reads more behind what is left of the buffer.
-    fn refill(&mut self) -> Result<(), Error> {
-        self.buffer.copy_within(self.rest.clone(), 0);
-        let kept = self.rest.len();
-        let read = read_some(&mut self.input, &mut self.buffer[kept..])
-            .map_err(Error::io("read", &self.path))?;
-        self.ended = read == 0;
-        self.rest = 0..kept + read;
-        Ok(())
-    }
-}
-
-fn read_some(input: &mut impl Read, space: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match input.read(space) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => return result,
-        }
     }
 }
 

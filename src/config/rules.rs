@@ -66,6 +66,7 @@ pub(super) const RULES: &[Rule] = &[
         s.grade.chunk_bytes_max / 2 >= s.grade.case_bytes_max
     }),
     rule("grade.chunk_cases_max", SOME, |s| s.grade.chunk_cases_max > 0),
+    rule("grade.chunks_ahead_max", SOME, |s| s.grade.chunks_ahead_max > 0),
     rule("grade.streams_max", SOME, |s| s.grade.streams_max > 0),
     rule("grade.case_bytes_max", "a whole number from 4096 up", |s| {
         s.grade.case_bytes_max >= CASE_BYTES_LEAST

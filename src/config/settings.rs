@@ -204,6 +204,8 @@ pub struct Grade {
     pub chunk_bytes_max: usize,
     /// How many cases are graded at once; a file with more is graded in parts.
     pub chunk_cases_max: usize,
+    /// How many chunks of a large file may be read ahead of the one that is published next.
+    pub chunks_ahead_max: usize,
     /// How many large files are graded at the same time.
     pub streams_max: usize,
     /// How many bytes one case, or one line, may have.
@@ -221,8 +223,9 @@ impl Default for Grade {
             tier: "auto".into(),
             batch_files_max: 64,
             batch_bytes_max: MIB,
-            chunk_bytes_max: 4 * MIB,
-            chunk_cases_max: 16_384,
+            chunk_bytes_max: MIB,
+            chunk_cases_max: 4_096,
+            chunks_ahead_max: 8,
             streams_max: 2,
             case_bytes_max: 64 * KIB,
             missing_cases_max: 1_000,

@@ -65,8 +65,8 @@ impl Reader {
 
     /// How many bytes a window needs at least, so that [`read`](Reader::read) is sure to consume
     /// some of it.
-    pub fn window_bytes_min(limits: Limits) -> usize {
-        limits.case_bytes_max.clamp(CASE_BYTES_MIN, CASE_BYTES_MAX) + WINDOW_BYTES_BESIDE
+    pub fn window_bytes_min(&self) -> usize {
+        self.limits.case_bytes_max + WINDOW_BYTES_BESIDE
     }
 
     /// Bytes consumed so far, in all windows.

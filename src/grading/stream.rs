@@ -1,44 +1,65 @@
-//! A large file: read chunk by chunk, in bounded memory, and handed on chunk by chunk.
+//! A large file: read, marked and handed on chunk by chunk, in bounded memory.
 //!
-//! While the pool marks the cases of one chunk, the stream's own thread reads and hashes the next.
+//! Three things happen side by side. The stream's own thread reads on and finds cases; the pool marks
+//! them, one chunk a thread; and one more thread hashes the bytes and hands the rows on, in the order
+//! of the file.
 
 use super::{
-    CASES_A_TASK, Claimed, Found, Graded, Grading, Marker, Signature, Step, Tally, Trouble, event,
-    guarded,
+    Claimed, Graded, Grading, Marker, Signature, Step, Tally, Trouble, event, guarded, limits,
 };
-use crate::board::Mark;
 use crate::format::{Reader, kind_by_name};
+use crate::judge::Judge;
 use crate::rows::CaseRows;
 use crate::submission::Progress;
-use rayon::prelude::*;
+use crate::windows::{Window, Windows};
 use std::fs::File;
 use std::io::{self, Read};
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// Cases whose rows are one block.
-const CASES_A_BLOCK: usize = 4 * CASES_A_TASK;
-
-/// A large file on its way through grading.
+/// A large file that is read on.
 struct Stream {
-    source: Source,
+    windows: Windows<Metered>,
+    /// What it looked like before.
     before: Signature,
-    reader: Reader,
-    rows: CaseRows,
-    /// What has been read and not been done with, in the first so many bytes.
-    window: Vec<u8>,
-    filled: usize,
-    /// What becomes the window next.
-    next_window: Vec<u8>,
-    found: Found,
-    total: Tally,
+    marking: Marking,
+    /// The number that its next case has, from 1.
+    next_case: u64,
 }
 
-/// Where the bytes come from.
-struct Source {
-    file: File,
+/// What the marks of a stream are made with.
+#[derive(Clone)]
+struct Marking {
+    judge: Judge,
+    rows: Arc<CaseRows>,
+}
+
+/// A file whose bytes are counted when they are read.
+struct Metered(File);
+
+/// A part of the file, on its way through the pool.
+struct Chunk {
+    window: Arc<Window>,
+    /// Where its marks come from.
+    marked: Receiver<Result<Marked, Trouble>>,
+    /// The state of the reader behind it; none behind the last.
+    checkpoint: Option<String>,
+}
+
+/// What the pool makes of a chunk.
+struct Marked {
+    rows: Vec<u8>,
+    tally: Tally,
+    took: Duration,
+}
+
+/// The rows of a file that have been handed on.
+struct HandedOn {
     hasher: blake3::Hasher,
-    chunk_bytes: usize,
-    at_end: bool,
+    total: Tally,
+    bytes: u64,
 }
 
 impl Grading {
@@ -64,143 +85,153 @@ impl Grading {
     }
 
     fn stream(&self, claimed: &mut Claimed) -> Result<(), Trouble> {
-        let mut stream = self.open_stream(claimed)?;
-        stream.filled = stream.source.fill(&mut stream.window, 0)?;
-        loop {
-            let start = Instant::now();
-            let (graded, over) = self.grade_chunk(&mut stream, claimed)?;
-            event::batch_graded(graded.kind, graded.tally.cases(), start.elapsed());
-            if Signature::of(&stream.source.file.metadata()?) != stream.before {
-                return Err(Trouble::Changed("it changed while it was read".into()));
+        let (stream, handed_on) = self.open_stream(claimed)?;
+        let (send, chunks) = sync_channel(self.parts.settings.chunks_ahead_max);
+        let (give_back, spare) = channel();
+        thread::scope(|scope| {
+            let hand_on = move || self.hand_on_chunks(claimed, handed_on, &chunks, &give_back);
+            let handing_on =
+                thread::Builder::new().name("hand-on".into()).spawn_scoped(scope, hand_on)?;
+            let read = self.read_chunks(stream, send, &spare);
+            match handing_on.join() {
+                Ok(Ok(false)) => read,
+                Ok(handed_on) => handed_on.map(drop),
+                Err(panic) => std::panic::resume_unwind(panic),
             }
-            if let Step::Chunk { checkpoint } = &graded.step {
-                claimed.progress =
-                    Some(Progress { checkpoint: checkpoint.clone(), tally: stream.total });
-            }
-            if over {
-                self.parts.queue.graded(1);
-            }
-            self.hand_on(vec![graded]);
-            if over {
-                return Ok(());
-            }
-            if self.parts.queue.is_abandoned() {
-                // What could not be committed is left to the next start, and so is the rest.
-                self.parts.queue.graded(1);
-                return Ok(());
-            }
-        }
+        })
     }
 
-    fn open_stream(&self, claimed: &Claimed) -> Result<Stream, Trouble> {
+    fn open_stream(&self, claimed: &Claimed) -> Result<(Stream, HandedOn), Trouble> {
         let (mut file, before) = self.open(claimed)?;
+        let settings = &self.parts.settings;
         let kind = kind_by_name(claimed.name.as_bytes());
         let mut hasher = blake3::Hasher::new();
         let (reader, total) = match &claimed.progress {
-            None => (Reader::new(kind, self.limits()), Tally::default()),
+            None => (Reader::new(kind, limits(settings)), Tally::default()),
             Some(progress) => {
-                let reader = Reader::resume(kind, self.limits(), &progress.checkpoint)
+                let reader = Reader::resume(kind, limits(settings), &progress.checkpoint)
                     .map_err(|error| Trouble::Failed(format!("its checkpoint: {error}")))?;
                 // Of what is graded already only the hash is not known.
-                let done = io::copy(&mut (&mut file).take(reader.offset()), &mut hasher)?;
-                if done != reader.offset() {
+                hasher.update_reader((&mut file).take(reader.offset()))?;
+                if hasher.count() != reader.offset() {
                     return Err(Trouble::Changed("it is shorter than before".into()));
                 }
                 (reader, progress.tally)
             }
         };
-        let window_min = Reader::window_bytes_min(self.limits());
-        let chunk_bytes = self.parts.settings.chunk_bytes_max.max(window_min);
-        let window = vec![0; chunk_bytes];
-        let found = Found { cases_max: self.parts.settings.chunk_cases_max, ..Found::default() };
-        Ok(Stream {
-            source: Source { file, hasher, chunk_bytes, at_end: false },
+        let (bytes_max, cases_max) = (settings.chunk_bytes_max, settings.chunk_cases_max);
+        let rows = Arc::new(self.case_rows(claimed));
+        let handed_on = HandedOn { hasher, total, bytes: before.bytes };
+        let stream = Stream {
+            windows: Windows::new(Metered(file), reader, bytes_max, cases_max),
             before,
-            reader,
-            rows: self.case_rows(claimed),
-            next_window: window.clone(),
-            window,
-            filled: 0,
-            found,
-            total,
-        })
-    }
-
-    /// Grades what the window holds, as far as it is whole, and reads on meanwhile. Whether that
-    /// was the last of it.
-    fn grade_chunk(
-        &self,
-        stream: &mut Stream,
-        claimed: &Claimed,
-    ) -> Result<(Graded, bool), Trouble> {
-        let Stream { source, reader, found, rows, window, filled, next_window, total, .. } = stream;
-        found.clear();
-        let text = &window[..*filled];
-        let consumed = reader.read(text, source.at_end, found);
-        let over = source.at_end && !found.capped;
-        let rest = &text[consumed..];
-        next_window[..rest.len()].copy_from_slice(rest);
-        let kind = reader.kind();
-        let marker = Marker { judge: self.parts.judge, rows, kind };
-        let (mut blocks, mut read) = (Vec::new(), Ok(0));
-        let first_number = total.cases() + 1;
-        self.parts.pool.in_place_scope(|scope| {
-            scope.spawn(|_| blocks = mark_blocks(&marker, text, found, first_number));
-            read = source.fill(next_window, rest.len());
-        });
-        let mut tally = Tally::default();
-        let mut all_rows = Vec::with_capacity(blocks.len());
-        for (rows, part) in blocks {
-            tally.add(&part);
-            all_rows.push(rows);
-        }
-        total.add(&tally);
-        let step = if over {
-            let (bytes, blake3) = (stream.before.bytes, *source.hasher.finalize().as_bytes());
-            Step::Finished { bytes, blake3, total: *total }
-        } else {
-            Step::Chunk { checkpoint: reader.checkpoint() }
+            marking: Marking { judge: self.parts.judge, rows },
+            next_case: total.cases() + 1,
         };
-        *filled = read?;
-        std::mem::swap(window, next_window);
-        Ok((Graded { claimed: claimed.clone(), rows: all_rows, tally, kind, step }, over))
+        Ok((stream, handed_on))
+    }
+
+    /// Reads to the end of the file, or until nobody takes chunks any more. `spare` are windows that
+    /// are done with.
+    fn read_chunks(
+        &self,
+        mut stream: Stream,
+        chunks: SyncSender<Chunk>,
+        spare: &Receiver<Window>,
+    ) -> Result<(), Trouble> {
+        while let Some(window) = stream.windows.next_window()? {
+            if Signature::of(&stream.windows.input().0.metadata()?) != stream.before {
+                return Err(Trouble::Changed("it changed while it was read".into()));
+            }
+            let checkpoint = (!window.is_last()).then(|| stream.windows.reader().checkpoint());
+            let window = Arc::new(window);
+            let (tell, marked) = sync_channel(1);
+            let (marking, first) = (stream.marking.clone(), stream.next_case);
+            stream.next_case += window.found().cases.len() as u64;
+            let to_mark = Arc::clone(&window);
+            self.parts.pool.spawn(move || {
+                let marked = guarded(move || Ok(marking.mark(&to_mark, first)));
+                // Nobody waits for it if the stream has come to a sudden end.
+                let _ = tell.send(marked);
+            });
+            if chunks.send(Chunk { window, marked, checkpoint }).is_err() {
+                return Ok(());
+            }
+            spare.try_iter().for_each(|window| stream.windows.reuse(window));
+        }
+        Ok(())
+    }
+
+    /// Hands chunks on until there are no more. Whether that settles the file: all of it was handed
+    /// on, or the rest is left to the next start.
+    fn hand_on_chunks(
+        &self,
+        claimed: &mut Claimed,
+        mut handed_on: HandedOn,
+        chunks: &Receiver<Chunk>,
+        give_back: &Sender<Window>,
+    ) -> Result<bool, Trouble> {
+        for Chunk { window, marked, checkpoint } in chunks {
+            handed_on.hasher.update(window.consumed());
+            let lost = |_| Err(Trouble::Failed("the thread that marked it is gone".into()));
+            let Marked { rows, tally, took } = marked.recv().unwrap_or_else(lost)?;
+            let kind = window.kind();
+            event::batch_graded(kind, tally.cases(), took);
+            handed_on.total.add(&tally);
+            let step = handed_on.step(checkpoint);
+            let is_last = matches!(step, Step::Finished { .. });
+            let before = claimed.clone();
+            if let Step::Chunk { checkpoint } = &step {
+                let checkpoint = checkpoint.clone();
+                claimed.progress = Some(Progress { checkpoint, tally: handed_on.total });
+            }
+            // What could not be committed is left to the next start, and so is the rest.
+            let is_settled = is_last || self.parts.queue.is_abandoned();
+            if is_settled {
+                self.parts.queue.graded(1);
+            }
+            self.hand_on(vec![Graded { claimed: before, rows: vec![rows], tally, kind, step }]);
+            if is_settled {
+                return Ok(true);
+            }
+            if let Some(window) = Arc::into_inner(window) {
+                let _ = give_back.send(window);
+            }
+        }
+        Ok(false)
     }
 }
 
-/// Marks all cases that were found, the first of which has this number, in blocks and in order.
-fn mark_blocks(
-    marker: &Marker<'_>,
-    text: &[u8],
-    found: &Found,
-    first_number: u64,
-) -> Vec<(Vec<u8>, Tally)> {
-    let blocks = (0..found.cases.len()).step_by(CASES_A_BLOCK).collect::<Vec<_>>();
-    blocks
-        .par_iter()
-        .map_init(Vec::<Mark>::new, |marks, &start| {
-            let cases = start..(start + CASES_A_BLOCK).min(found.cases.len());
-            let mut rows = Vec::new();
-            let number = first_number + start as u64;
-            let tally = marker.mark(text, found, cases, number, marks, &mut rows);
-            (rows, tally)
-        })
-        .collect()
+impl HandedOn {
+    /// How far the file has come with this checkpoint, or without one at its end.
+    fn step(&self, checkpoint: Option<String>) -> Step {
+        match checkpoint {
+            Some(checkpoint) => Step::Chunk { checkpoint },
+            None => {
+                let blake3 = *self.hasher.finalize().as_bytes();
+                Step::Finished { bytes: self.bytes, blake3, total: self.total }
+            }
+        }
+    }
 }
 
-impl Source {
-    /// Reads on behind the first `filled` bytes of `window` until it holds a chunk, or the file
-    /// ends. How many bytes it holds then.
-    fn fill(&mut self, window: &mut [u8], mut filled: usize) -> io::Result<usize> {
-        while filled < self.chunk_bytes && !self.at_end {
-            let read = match self.file.read(&mut window[filled..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other?,
-            };
-            self.at_end = read == 0;
-            self.hasher.update(&window[filled..filled + read]);
-            filled += read;
-            event::bytes_read(read as u64);
-        }
-        Ok(filled)
+impl Marking {
+    /// Marks all cases of a window, the first of which has this number.
+    fn mark(&self, window: &Window, first_case: u64) -> Marked {
+        let start = Instant::now();
+        let marker = Marker { judge: self.judge, rows: &self.rows, kind: window.kind() };
+        let (found, mut marks) = (window.found(), Vec::new());
+        let mut rows = Vec::with_capacity(self.rows.bytes_of(found.cases.len()));
+        let cases = 0..found.cases.len();
+        let tally = marker.mark(window.text(), found, cases, first_case, &mut marks, &mut rows);
+        Marked { rows, tally, took: start.elapsed() }
+    }
+}
+
+impl Read for Metered {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(space)?;
+        event::bytes_read(read as u64);
+        Ok(read)
     }
 }

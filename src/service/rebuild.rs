@@ -6,15 +6,16 @@ use crate::archive::Archive;
 use crate::aside::set_aside;
 use crate::config::Settings;
 use crate::event;
-use crate::format::{Found, Reader, kind_by_name};
+use crate::format::{Reader, kind_by_name};
 use crate::grading::{Marker, limits};
 use crate::judge::{Judge, Tier};
 use crate::ledger::{Ledger, Report};
 use crate::publish::{SUBMISSIONS, row_of};
 use crate::rows::{CASE_HEADER, CaseRows, SUBMISSION_HEADER, report_of};
-use crate::submission::{Claimed, Name, Status, Tally};
+use crate::submission::{Claimed, Name, Status};
+use crate::windows::Windows;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -122,35 +123,32 @@ impl Rebuild {
         &self,
         claimed: &Claimed,
         cases_max: u64,
-        mut file: File,
+        file: File,
         out: &mut impl Write,
     ) -> io::Result<()> {
         let settings = &self.settings.grade;
-        let limits = limits(settings);
         let neutralise = self.settings.publish.neutralise_formulas;
         let case_rows = CaseRows::new(&claimed.name, claimed.attempt, neutralise);
-        let mut reader = Reader::new(kind_by_name(claimed.name.as_bytes()), limits);
-        let mut found = Found { cases_max: settings.chunk_cases_max, ..Found::default() };
-        let chunk_bytes = settings.chunk_bytes_max.max(Reader::window_bytes_min(limits)) as u64;
-        let (mut window, mut marks, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-        let mut total = Tally::default();
-        loop {
-            let wanted = chunk_bytes.saturating_sub(window.len() as u64);
-            let at_end = ((&mut file).take(wanted).read_to_end(&mut window)? as u64) < wanted;
-            found.clear();
-            let consumed = reader.read(&window, at_end, &mut found);
+        let reader = Reader::new(kind_by_name(claimed.name.as_bytes()), limits(settings));
+        let mut windows =
+            Windows::new(file, reader, settings.chunk_bytes_max, settings.chunk_cases_max);
+        let (mut marks, mut rows) = (Vec::new(), Vec::new());
+        let mut done = 0;
+        while let Some(window) = windows.next_window()? {
             let marker =
-                Marker { judge: Judge::new(self.tier), rows: &case_rows, kind: reader.kind() };
-            let left = usize::try_from(cases_max - total.cases()).unwrap_or(usize::MAX);
-            let (cases, first) = (0..found.cases.len().min(left), total.cases() + 1);
-            total.add(&marker.mark(&window, &found, cases, first, &mut marks, &mut rows));
+                Marker { judge: Judge::new(self.tier), rows: &case_rows, kind: window.kind() };
+            let left = usize::try_from(cases_max - done).unwrap_or(usize::MAX);
+            let cases = 0..window.found().cases.len().min(left);
+            let (text, found) = (window.text(), window.found());
+            done += marker.mark(text, found, cases, done + 1, &mut marks, &mut rows).cases();
             out.write_all(&rows)?;
             rows.clear();
-            if (at_end && !found.capped) || total.cases() == cases_max {
-                return Ok(());
+            if done == cases_max {
+                break;
             }
-            window.drain(..consumed);
+            windows.reuse(window);
         }
+        Ok(())
     }
 }
 

@@ -226,7 +226,7 @@ fn wrong_values_are_told_with_origin_and_what_is_expected() {
     // A setting that was good until another was set.
     assert_eq!(
         said_of_variable("GRIDMARK_GRADE_CASE_BYTES_MAX", "3000000"),
-        "default: `grade.chunk_bytes_max` is 4194304; expected at least twice \
+        "default: `grade.chunk_bytes_max` is 1048576; expected at least twice \
          grade.case_bytes_max (grade.case_bytes_max is 3000000, environment \
          GRIDMARK_GRADE_CASE_BYTES_MAX)"
     );

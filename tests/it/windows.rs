@@ -28,7 +28,7 @@ fn grade_in_windows(
         mark_found(window, start as u64, &found, &mut graded);
         start += consumed;
         assert_eq!(reader.offset(), start as u64);
-        let enough = window.len() >= Reader::window_bytes_min(LIMITS);
+        let enough = window.len() >= reader.window_bytes_min();
         assert!(consumed > 0 || !enough, "{} bytes and nothing consumed", window.len());
         let checkpoint = reader.checkpoint();
         let printable = checkpoint.bytes().all(|byte| (b' '..=b'~').contains(&byte));
@@ -289,15 +289,15 @@ fn limits_may_be_as_large_or_small_as_numbers_are() {
     ] {
         assert_eq!(grade(None, limits, &text), grade(None, LIMITS, &text));
         assert_eq!(grade(None, limits, b"1\n").len(), 1);
-        assert!(Reader::window_bytes_min(limits) >= 1024);
+        assert!(Reader::new(None, limits).window_bytes_min() >= 1024);
     }
 }
 
 #[test]
 fn a_huge_line_is_passed_over_in_windows_of_the_least_size() {
     let text = [b"1\n".as_slice(), &vec![b'7'; 1 << 20], b"\n2\n"].concat();
-    let size = Reader::window_bytes_min(LIMITS);
     let mut reader = Reader::new(None, LIMITS);
+    let size = reader.window_bytes_min();
     let mut found = Found::default();
     let mut start = 0;
     while start + size < text.len() {

@@ -17,6 +17,7 @@ fn with_every_limit_at_its_least_everything_is_still_graded() {
         "grade.batch_files_max",
         "grade.batch_bytes_max",
         "grade.chunk_cases_max",
+        "grade.chunks_ahead_max",
         "grade.streams_max",
         "grade.missing_cases_max",
         "publish.pending_bytes_max",

@@ -16,6 +16,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     // The words and means that stages share.
     ("printable", &[]),
     ("submission", &["board", "printable"]),
+    ("windows", &["board", "format"]),
     ("event", &["board", "printable", "submission"]),
     ("rows", &["board", "submission"]),
     ("ledger", &["board", "submission"]),
@@ -34,7 +35,18 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ),
     (
         "grading",
-        &["board", "format", "judge", "submission", "event", "config", "archive", "queue", "rows"],
+        &[
+            "board",
+            "format",
+            "judge",
+            "submission",
+            "windows",
+            "event",
+            "config",
+            "archive",
+            "queue",
+            "rows",
+        ],
     ),
     (
         "publish",
