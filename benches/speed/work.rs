@@ -1,0 +1,69 @@
+//! Work to grade, with its right answers.
+
+use gridmark::board::Kind;
+use gridmark::generate::{Generator, Options};
+
+/// Bytes that are generated; more than that is the same again.
+const BLOCK_BYTES: usize = 64 << 20;
+
+/// The text of some cases, and how many of them get which mark.
+pub struct Work {
+    pub kind: Kind,
+    pub text: Vec<u8>,
+    pub expected: Answers,
+}
+
+/// How many cases there are, how many of them are right, and how many cells Larry fills.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Answers {
+    pub cases: u64,
+    pub correct: u64,
+    pub filled: u64,
+}
+
+impl Work {
+    /// At least so many bytes of text, of which this share of cases is wrong.
+    pub fn new(kind: Kind, faulty: f64, bytes: usize) -> Work {
+        let mut generator = Generator::new(kind, Options { faulty, seed: 3, ..Options::default() });
+        let mut block = Work { kind, text: Vec::new(), expected: Answers::default() };
+        while block.text.len() < bytes.min(BLOCK_BYTES) {
+            block.generate(&mut generator, 100);
+        }
+        let times = bytes.div_ceil(block.text.len());
+        Work { kind, text: block.text.repeat(times), expected: block.expected.times(times as u64) }
+    }
+
+    /// Appends so many cases.
+    pub fn generate(&mut self, generator: &mut Generator, cases: u64) {
+        let mut answers = Vec::new();
+        generator.append(cases, &mut self.text, &mut answers);
+        let answers = String::from_utf8(answers).expect("answers are ASCII");
+        self.expected.cases += cases;
+        match self.kind {
+            Kind::Killer => {
+                self.expected.correct +=
+                    answers.lines().filter(|word| *word == "OK").count() as u64;
+            }
+            Kind::Classic => self.expected.correct += answers.matches('Y').count() as u64,
+            Kind::Hexudoku => {
+                let counts = answers.lines().map(|count| count.parse::<u64>());
+                self.expected.filled += counts.map(|count| count.expect("a count")).sum::<u64>();
+            }
+        }
+    }
+
+    /// The same with other line ends.
+    pub fn with_crlf(mut self) -> Work {
+        let lines = self.text.split_inclusive(|byte| *byte == b'\n');
+        self.text = lines.flat_map(|line| [&line[..line.len() - 1], b"\r\n"].concat()).collect();
+        self
+    }
+}
+
+impl Answers {
+    /// The same so many times.
+    pub fn times(self, times: u64) -> Answers {
+        let Answers { cases, correct, filled } = self;
+        Answers { cases: cases * times, correct: correct * times, filled: filled * times }
+    }
+}
