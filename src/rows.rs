@@ -49,21 +49,6 @@ fn neutralised(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The row of one case, as `csv` writes it.
-#[derive(Serialize)]
-struct CaseRow<'a> {
-    case: u64,
-    kind: &'a str,
-    verdict: &'a str,
-    answer: Cow<'a, str>,
-    filled: Option<u16>,
-    blank: Option<u16>,
-    fault: &'a str,
-    at: String,
-    faults: usize,
-    detail: String,
-}
-
 /// Writes the case rows of one submission.
 pub struct CaseRows {
     /// The two leading columns with their commas, the same in every row.
@@ -89,60 +74,37 @@ impl CaseRows {
 
     /// Appends the row of the case with this number, from 1, to `rows`.
     pub fn append(&self, case: u64, kind: Option<Kind>, mark: &Mark, rows: &mut Vec<u8>) {
+        let push = |rows: &mut Vec<u8>, texts: &[&str]| {
+            texts.iter().for_each(|text| rows.extend_from_slice(text.as_bytes()));
+        };
         rows.extend_from_slice(&self.prefix);
+        push_number(rows, case);
+        // What stands before the detail holds nothing that csv would quote.
+        push(rows, &[",", kind.map_or("", Kind::word), ",", mark.verdict().word(), ","]);
         match (mark, kind) {
-            (Mark::Correct, Some(kind)) => {
-                push_number(rows, case);
-                rows.extend_from_slice(match kind {
-                    Kind::Killer => b",killer,correct,OK,,,,,0,\n",
-                    Kind::Classic => b",classic,correct,Y,,,,,0,\n",
-                    Kind::Hexudoku => b",hexudoku,correct,0,,,,,0,\n",
-                });
-            }
-            (Mark::Counted(counted), Some(Kind::Hexudoku)) if counted.conflicts == 0 => {
-                push_number(rows, case);
-                rows.extend_from_slice(b",hexudoku,counted,");
+            (Mark::Counted(counted), _) => {
                 for number in [counted.filled, counted.filled, counted.blank] {
                     push_number(rows, number);
                     rows.push(b',');
                 }
-                rows.extend_from_slice(b",,0,\n");
+                push(rows, &[",,0,"]);
             }
-            _ => append_record(&CaseRow::of(case, kind, mark), rows),
+            (Mark::Correct, Some(kind)) => push(rows, &[&mark.answer(kind), ",,,,,0,"]),
+            (Mark::Wrong(faults), Some(kind)) => {
+                push(rows, &[&mark.answer(kind), ",,,"]);
+                if let Some(first) = faults.first() {
+                    push(rows, &[first.code(), ",", &first.at().to_string()]);
+                }
+                rows.push(b',');
+                push_number(rows, faults.len());
+                rows.push(b',');
+            }
+            (Mark::Unreadable(why), _) => push(rows, &[",,,", why.code.code(), ",,0,"]),
+            (Mark::Correct | Mark::Wrong(_), None) => push(rows, &[",,,,,0,"]),
         }
-    }
-}
-
-impl<'a> CaseRow<'a> {
-    fn of(case: u64, kind: Option<Kind>, mark: &'a Mark) -> CaseRow<'a> {
-        let (filled, blank) = match mark {
-            Mark::Counted(counted) => (Some(counted.filled), Some(counted.blank)),
-            _ => (None, None),
-        };
-        let (fault, at, faults) = match mark {
-            Mark::Wrong(faults) => {
-                let first = faults.first();
-                let at = first.map(|fault| fault.at().to_string());
-                (first.map_or("", |fault| fault.code()), at.unwrap_or_default(), faults.len())
-            }
-            Mark::Unreadable(why) => (why.code.code(), String::new(), 0),
-            Mark::Correct | Mark::Counted(_) => ("", String::new(), 0),
-        };
-        let answer = match (mark, kind) {
-            (Mark::Unreadable(_), _) | (_, None) => "".into(),
-            (_, Some(kind)) => mark.answer(kind),
-        };
-        CaseRow {
-            case,
-            kind: kind.map_or("", Kind::word),
-            verdict: mark.verdict().word(),
-            answer,
-            filled,
-            blank,
-            fault,
-            at,
-            faults,
-            detail: mark.detail(),
+        match mark.detail() {
+            nothing if nothing.is_empty() => rows.push(b'\n'),
+            detail => append_record(&[detail], rows),
         }
     }
 }
@@ -239,20 +201,72 @@ fn append_record(row: &impl Serialize, rows: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board::Counted;
+    use crate::board::{Cell, Counted, Fault, Unreadable, UnreadableCode};
+
+    /// A row as `csv` writes it.
+    #[derive(Serialize)]
+    struct CaseRow<'a> {
+        submission: &'a str,
+        attempt: u32,
+        case: u64,
+        kind: &'a str,
+        verdict: &'a str,
+        answer: &'a str,
+        filled: Option<u16>,
+        blank: Option<u16>,
+        fault: &'a str,
+        at: &'a str,
+        faults: usize,
+        detail: String,
+    }
+
+    fn assert_row(kind: Option<Kind>, mark: &Mark, row: CaseRow<'_>) {
+        let rows = CaseRows::new(&Name::from_bytes(*b"a, \"b\"/c.txt"), 2, true);
+        let mut ours = Vec::new();
+        rows.append(1_234_567, kind, mark, &mut ours);
+        let row = CaseRow { detail: mark.detail(), verdict: mark.verdict().word(), ..row };
+        assert_eq!(String::from_utf8(ours), String::from_utf8(record(&row)));
+    }
 
     #[test]
-    fn rows_that_are_written_by_hand_are_as_csv_writes_them() {
-        let rows = CaseRows::new(&Name::from_bytes(*b"a, \"b\"/c.txt"), 2, true);
-        let counted = |conflicts| Mark::Counted(Counted { filled: 200, blank: 7, conflicts });
-        for (kind, mark) in Kind::ALL
-            .into_iter()
-            .flat_map(|kind| [(kind, Mark::Correct), (kind, counted(0)), (kind, counted(3))])
-        {
-            let (mut ours, mut theirs) = (Vec::new(), rows.prefix.clone());
-            rows.append(1_234_567, Some(kind), &mark, &mut ours);
-            append_record(&CaseRow::of(1_234_567, Some(kind), &mark), &mut theirs);
-            assert_eq!(String::from_utf8(ours), String::from_utf8(theirs));
+    fn rows_are_as_csv_writes_them() {
+        let row = || CaseRow {
+            submission: "a, \"b\"/c.txt",
+            attempt: 2,
+            case: 1_234_567,
+            kind: "hexudoku",
+            verdict: "",
+            answer: "",
+            filled: None,
+            blank: None,
+            fault: "",
+            at: "",
+            faults: 0,
+            detail: String::new(),
+        };
+        for conflicts in [0, 1, 20] {
+            let mark = Mark::Counted(Counted { filled: 200, blank: 7, conflicts });
+            let counts = CaseRow { filled: Some(200), blank: Some(7), ..row() };
+            assert_row(Some(Kind::Hexudoku), &mark, CaseRow { answer: "200", ..counts });
         }
+        for (kind, answer) in [(Kind::Killer, "OK"), (Kind::Classic, "Y")] {
+            let expected = CaseRow { kind: kind.word(), answer, ..row() };
+            assert_row(Some(kind), &Mark::Correct, expected);
+        }
+        let cell = Cell { row: 2, column: 8 };
+        for count in [1, 11] {
+            let faults = vec![Fault::NotADigit { cell, found: b'"' }; count];
+            let code = CaseRow { fault: "not-a-digit", at: "r3c9", faults: count, ..row() };
+            let expected = CaseRow { kind: "classic", answer: "N", ..code };
+            assert_row(Some(Kind::Classic), &Mark::Wrong(faults), expected);
+        }
+        let why = Unreadable {
+            code: UnreadableCode::BadCharacter,
+            line: 3,
+            column: 4,
+            message: "expected \"a\", found\nb".into(),
+        };
+        let mark = Mark::Unreadable(Box::new(why));
+        assert_row(None, &mark, CaseRow { kind: "", fault: "bad-character", ..row() });
     }
 }

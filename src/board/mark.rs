@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::place::Kind;
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// How many faults a mark tells in words; the rest are counted.
 const FAULTS_TOLD: usize = 10;
@@ -189,9 +189,16 @@ impl Mark {
 }
 
 fn told(faults: &[Fault]) -> String {
-    let mut words = faults.iter().take(FAULTS_TOLD).map(Fault::to_string).collect::<Vec<_>>();
-    if faults.len() > FAULTS_TOLD {
-        words.push(format!("and {} more", faults.len() - FAULTS_TOLD));
+    /// About how many bytes a fault is told in.
+    const FAULT_BYTES: usize = 48;
+    let mut text = String::with_capacity((faults.len().min(FAULTS_TOLD) + 1) * FAULT_BYTES);
+    for (i, fault) in faults.iter().take(FAULTS_TOLD).enumerate() {
+        text.push_str(if i == 0 { "" } else { "; " });
+        // Writing to memory cannot fail.
+        let _ = write!(text, "{fault}");
     }
-    words.join("; ")
+    if faults.len() > FAULTS_TOLD {
+        let _ = write!(text, "; and {} more", faults.len() - FAULTS_TOLD);
+    }
+    text
 }

@@ -1,6 +1,6 @@
 //! Kinds, cells and houses.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::str::FromStr;
 
 /// The three kinds of puzzle that gridmark grades.
@@ -84,7 +84,10 @@ impl Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "r{}c{}", u32::from(self.row) + 1, u32::from(self.column) + 1)
+        f.write_char('r')?;
+        write_number(self.row, f)?;
+        f.write_char('c')?;
+        write_number(self.column, f)
     }
 }
 
@@ -127,6 +130,17 @@ impl fmt::Display for House {
             House::Column(number) => ("column", number),
             House::Box(number) => ("box", number),
         };
-        write!(f, "{word} {}", u32::from(*number) + 1)
+        f.write_str(word)?;
+        f.write_char(' ')?;
+        write_number(*number, f)
+    }
+}
+
+/// Writes a number that is counted from 0 as people count.
+fn write_number(number: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match number {
+        // Nearly all are such, and there are many of them.
+        0..=8 => f.write_char(char::from(b'1' + number)),
+        _ => write!(f, "{}", u32::from(number) + 1),
     }
 }
