@@ -1,8 +1,7 @@
 //! The houses and cages of 32 drawings side by side, one a lane.
 
 use super::super::LANES;
-use super::super::lanes::{table, transpose};
-use super::bytes;
+use super::super::lanes::{table, transpose, words};
 use super::drawing::{BELOW, CELL_OF, Cells, RIGHT};
 use crate::board::CELLS_9;
 use std::arch::x86_64::*;
@@ -10,14 +9,21 @@ use std::arch::x86_64::*;
 /// A cell of each drawing.
 type Lanes = __m256i;
 
-/// What is known of each cell of 32 drawings.
+/// What is known of each cell of 32 drawings, in which the houses are right.
 pub(super) struct Sheet {
-    /// What the digits of its cage add up to, those that repeat counted once.
-    pub sums: [[u8; LANES]; CELLS_9],
-    /// A number that its cage has in common, and no other cage of the drawing has; below 128.
-    pub cages: [[u8; LANES]; CELLS_9],
+    /// Of the cage of each cell, of each drawing at its [`Sheet::place`]: what its digits add up to,
+    /// those that repeat counted once; and in the upper byte a number below 128 that no other cage
+    /// of the drawing has.
+    pub cages: [[u16; LANES]; CELLS_9],
     /// In which drawings all houses are right.
     pub right: u32,
+}
+
+impl Sheet {
+    /// Where the numbers of a drawing are among those of all 32.
+    pub fn place(lane: usize) -> usize {
+        lane & 7 | (lane & 8) << 1 | (lane & 16) >> 1
+    }
 }
 
 /// Looks at drawings, whose sums and cages are of use only where the houses are right.
@@ -25,14 +31,18 @@ pub(super) struct Sheet {
 #[target_feature(enable = "avx2")]
 pub(super) fn look(drawings: &[Cells; LANES]) -> Sheet {
     let cells = side_by_side(drawings);
-    let (mut cages, right) = Cages::new(&cells);
+    let empty = [_mm256_setzero_si256(); CELLS_9];
+    let mut cages = Cages { cages: empty, digits: empty, right: empty, below: empty };
+    let right = cages.start(&cells);
     cages.join();
-    let empty = [[0; LANES]; CELLS_9];
-    let mut sheet = Sheet { sums: empty, cages: empty, right };
-    for cell in 0..CELLS_9 {
+    let mut sheet = Sheet { cages: [[0; LANES]; CELLS_9], right };
+    for (cell, told) in sheet.cages.iter_mut().enumerate() {
         let Known { cage, digits } = cages.known(cell);
-        sheet.sums[cell] = bytes(sum(cage, digits));
-        sheet.cages[cell] = bytes(_mm256_and_si256(cage, _mm256_set1_epi8(!NINE)));
+        let sum = sum(cage, digits);
+        let cage = _mm256_and_si256(cage, _mm256_set1_epi8(!NINE));
+        let (low, high) = told.split_at_mut(LANES / 2);
+        low.copy_from_slice(&words(_mm256_unpacklo_epi8(sum, cage)));
+        high.copy_from_slice(&words(_mm256_unpackhi_epi8(sum, cage)));
     }
     sheet
 }
@@ -87,13 +97,11 @@ struct Cages {
 }
 
 impl Cages {
-    /// All cells by themselves, and in which drawings the houses are right.
+    /// Lets each cell know itself; in which drawings the houses are right.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn new(cells: &[Lanes; CELLS_9]) -> (Cages, u32) {
+    fn start(&mut self, cells: &[Lanes; CELLS_9]) -> u32 {
         let zero = _mm256_setzero_si256();
-        let empty = [zero; CELLS_9];
-        let mut all = Cages { cages: empty, digits: empty, right: empty, below: empty };
         // A house is right if its digits XOR to 0xFF, where a 9 has no bit.
         let bits = table([0, 1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0]);
         let (mut columns, mut boxes) = ([zero; 9], [zero; 9]);
@@ -111,10 +119,10 @@ impl Cages {
                 columns[column] = _mm256_xor_si256(columns[column], set);
                 let in_box = &mut boxes[row / 3 * 3 + column / 3];
                 *in_box = _mm256_xor_si256(*in_box, set);
-                all.digits[cell] = set;
-                all.cages[cell] = _mm256_or_si256(nine, _mm256_set1_epi8(cell as i8));
-                all.right[cell] = has_none(*lanes, RIGHT);
-                all.below[cell] = has_none(*lanes, BELOW);
+                self.digits[cell] = set;
+                self.cages[cell] = _mm256_or_si256(nine, _mm256_set1_epi8(cell as i8));
+                self.right[cell] = has_none(*lanes, RIGHT);
+                self.below[cell] = has_none(*lanes, BELOW);
             }
             right = _mm256_and_si256(right, in_row);
         }
@@ -123,7 +131,7 @@ impl Cages {
         }
         let houses = _mm256_cmpeq_epi8(right, _mm256_set1_epi8(-1));
         let digits = _mm256_cmpeq_epi8(largest, _mm256_set1_epi8(8));
-        (all, _mm256_movemask_epi8(_mm256_and_si256(houses, digits)) as u32)
+        _mm256_movemask_epi8(_mm256_and_si256(houses, digits)) as u32
     }
 
     /// Lets every cell know all of its cage: row by row, downwards and upwards, each cell takes over

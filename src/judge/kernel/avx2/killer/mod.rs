@@ -26,17 +26,15 @@ pub(super) fn killer(window: &[u8], cases: &[Case]) -> u32 {
     }
     let sheet = cages::look(&drawings);
     let mut right = read & sheet.right;
+    let mut room = totals::ROOM;
     for (lane, case) in cases.iter().enumerate() {
         if right >> lane & 1 == 1 {
+            let lines = |drawing: usize| [case.start + drawing, case.end];
             let are_right = match window[case.start + LINE_BYTES] {
                 b'\n' => {
-                    let start = case.start + LF_BYTES;
-                    totals::are_right::<b'\n'>(window, start, case.end, &sheet, lane)
+                    totals::are_right::<b'\n'>(window, lines(LF_BYTES), &sheet, lane, &mut room)
                 }
-                _ => {
-                    let start = case.start + CRLF_BYTES;
-                    totals::are_right::<b'\r'>(window, start, case.end, &sheet, lane)
-                }
+                _ => totals::are_right::<b'\r'>(window, lines(CRLF_BYTES), &sheet, lane, &mut room),
             };
             right &= !(u32::from(!are_right) << lane);
         }
