@@ -108,18 +108,9 @@ static HOUSES: [[u8; 9]; 27] = {
 };
 
 fn house_repeats(cells: &Grid, faults: &mut Vec<Fault>) {
-    // The digits of each house as a set: it is right if they are all there.
-    let (mut rows, mut columns, mut boxes) = ([0; 9], [0; 9], [0; 9]);
-    for (row, cells) in cells.as_chunks::<9>().0.iter().enumerate() {
-        for (column, text) in cells.iter().enumerate() {
-            let set = SET_OF[usize::from(*text)];
-            rows[row] |= set;
-            columns[column] |= set;
-            boxes[row / 3 * 3 + column / 3] |= set;
-        }
-    }
-    let sets = rows.into_iter().chain(columns).chain(boxes);
-    faults.reserve(sets.clone().filter(|set| *set != ALL_DIGITS).count());
+    // A house is right if all digits are there.
+    let sets = house_sets(cells);
+    faults.reserve(sets.iter().filter(|set| **set != ALL_DIGITS).count());
     for ((house, members), set) in House::all_9().zip(&HOUSES).zip(sets) {
         if set != ALL_DIGITS
             && let Some((at, repeats)) = repeats(cells, members.iter().copied().map(usize::from))
@@ -127,6 +118,32 @@ fn house_repeats(cells: &Grid, faults: &mut Vec<Fault>) {
             faults.push(Fault::HouseRepeat { house, at, repeats });
         }
     }
+}
+
+/// The digits of each house as a set, in the order of [`House::all_9`].
+fn house_sets(cells: &Grid) -> [u16; 27] {
+    // Ten bits for each column of a stack, side by side.
+    let mut columns = [0u32; 3];
+    let mut sets = [0; 27];
+    for (band, cells) in cells.as_chunks::<27>().0.iter().enumerate() {
+        let mut boxes = [0; 3];
+        for (row, cells) in cells.as_chunks::<9>().0.iter().enumerate() {
+            let mut in_row = 0;
+            let stacks = cells.as_chunks::<3>().0.iter().zip(&mut columns).zip(&mut boxes);
+            for ((cells, columns), in_box) in stacks {
+                let [a, b, c] = cells.map(|text| SET_OF[usize::from(text)]);
+                *columns |= u32::from(a) | u32::from(b) << 10 | u32::from(c) << 20;
+                *in_box |= a | b | c;
+                in_row |= a | b | c;
+            }
+            sets[band * 3 + row] = in_row;
+        }
+        sets[18 + band * 3..][..3].copy_from_slice(&boxes);
+    }
+    for (column, set) in sets[9..18].iter_mut().enumerate() {
+        *set = (columns[column / 3] >> (column % 3 * 10)) as u16 & 0x3FF;
+    }
+    sets
 }
 
 /// What each byte of text adds to a counter: one in the byte that counts its digit, and the digit

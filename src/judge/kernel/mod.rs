@@ -152,6 +152,18 @@ pub fn classic<const BYTES: usize>(tier: Tier, grids: &[[u8; BYTES]]) -> u32 {
 /// # Panics
 ///
 /// If there are more diagrams, or one lies outside `window`.
+///
+/// ```
+/// use gridmark::{format::{Found, Limits, Reader}, judge::{Tier, kernel}};
+/// let border = "+---+---+---+---+---+---+---+---+---+\n";
+/// let rows = "| 1   2   3   4   5   6   7   8   9 |\n".to_string() + border;
+/// let totals = (1..=9).map(|row| format!("{row} 1 45\n")).collect::<String>();
+/// let text = format!("{border}{}{totals}", rows.repeat(9));
+/// let mut found = Found::default();
+/// Reader::new(None, Limits::default()).read(text.as_bytes(), true, &mut found);
+/// // The cages are right, but not the columns.
+/// assert_eq!(kernel::killer(Tier::best(), text.as_bytes(), &found.cases), 0b0);
+/// ```
 pub fn killer(tier: Tier, window: &[u8], cases: &[Case]) -> u32 {
     assert!(cases.len() <= LANES, "{} diagrams in a batch of {LANES}", cases.len());
     match tier {

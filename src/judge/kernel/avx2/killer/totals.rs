@@ -122,8 +122,8 @@ fn read_four<const END: u8>(lines: &mut [[u8; 8]; 4]) {
     let shift = _mm256_srli_epi64::<8>(_mm256_and_si256(is_short, all([0, 8, 0, 0, 0, 0, 0, 0])));
     let moved = _mm256_srlv_epi64(text, shift);
     let text = _mm256_blendv_epi8(moved, text, all([0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF]));
-    // Each byte as a number from the least that it may be, and the largest that it may be. A short
-    // total has a blank for its first digit, of which the other place is looked at.
+    // Each byte as a number from the least that it may be, and the largest that it may be. Where a
+    // long total has its first digit, a short one has a blank, which `moved` shows as well.
     let numbers = _mm256_sub_epi8(text, all([b'\n', b'1', b' ', b'1', b' ', b'0', b'0', END]));
     let largest = all([0, 8, 0, 8, 0, 9, 9, 0]);
     let largest = _mm256_or_si256(largest, _mm256_slli_epi64::<32>(is_short));
