@@ -50,13 +50,13 @@ pub fn explain_killer(diagram: &Diagram) -> Vec<Fault> {
     let mut faults = Vec::with_capacity(FAULTS_EXPECTED);
     not_digits(cells, &mut faults);
     house_repeats(cells, &mut faults);
-    let mut seen = [Seen::default(); CELLS_9];
+    let mut counters = [0; CELLS_9];
     for (text, cage) in cells.iter().zip(cage_of) {
-        seen[usize::from(*cage)].add(*text);
+        counters[usize::from(*cage)] += COUNT_OF[usize::from(*text)];
     }
     let fault = |cage: &Cage| CageFault { first: cage.first, named: cage.named };
-    for (number, (cage, seen)) in cages.iter().zip(&seen).enumerate() {
-        if seen.twice != 0 {
+    for (number, (cage, counter)) in cages.iter().zip(&counters).enumerate() {
+        if counter & REPEATED != 0 {
             let members = (0..CELLS_9).filter(|cell| usize::from(cage_of[*cell]) == number);
             let repeats = repeats(cells, members);
             faults.extend(repeats.map(|(at, repeats)| Fault::CageRepeat {
@@ -66,41 +66,15 @@ pub fn explain_killer(diagram: &Diagram) -> Vec<Fault> {
             }));
         }
     }
-    for (cage, seen) in cages.iter().zip(&seen) {
+    for (cage, counter) in cages.iter().zip(&counters) {
+        let (sum, others) = ((counter >> SUM_SHIFT) as u16, counter >> OTHERS_SHIFT);
         // The sum of a cage with a cell that is no digit is not judged.
-        if seen.digits_alone && seen.sum != cage.total {
-            let (cage, sum, total) = (fault(cage), seen.sum, cage.total);
+        if others == 0 && u32::from(sum) != cage.total {
+            let (cage, sum, total) = (fault(cage), sum.into(), cage.total);
             faults.push(Fault::CageSum { cage, sum, total });
         }
     }
     faults
-}
-
-/// What stands in a region.
-#[derive(Clone, Copy)]
-struct Seen {
-    /// The digits, as a set, and those that stand there more than once.
-    once: u16,
-    twice: u16,
-    /// What they add up to.
-    sum: u32,
-    digits_alone: bool,
-}
-
-impl Default for Seen {
-    fn default() -> Seen {
-        Seen { once: 0, twice: 0, sum: 0, digits_alone: true }
-    }
-}
-
-impl Seen {
-    fn add(&mut self, text: u8) {
-        let set = SET_OF[usize::from(text)];
-        self.twice |= self.once & set;
-        self.once |= set;
-        self.digits_alone &= set != 0;
-        self.sum += if set != 0 { u32::from(text - b'0') } else { 0 };
-    }
 }
 
 /// The digit that a byte of text stands for.
@@ -134,18 +108,9 @@ static HOUSES: [[u8; 9]; 27] = {
 };
 
 fn house_repeats(cells: &Grid, faults: &mut Vec<Fault>) {
-    // The digits of each house as a set: it is right if they are all there.
-    let (mut rows, mut columns, mut boxes) = ([0; 9], [0; 9], [0; 9]);
-    for (row, cells) in cells.as_chunks::<9>().0.iter().enumerate() {
-        for (column, text) in cells.iter().enumerate() {
-            let set = SET_OF[usize::from(*text)];
-            rows[row] |= set;
-            columns[column] |= set;
-            boxes[row / 3 * 3 + column / 3] |= set;
-        }
-    }
-    let sets = rows.into_iter().chain(columns).chain(boxes);
-    faults.reserve(sets.clone().filter(|set| *set != ALL_DIGITS).count());
+    // A house is right if all digits are there.
+    let sets = house_sets(cells);
+    faults.reserve(sets.iter().filter(|set| **set != ALL_DIGITS).count());
     for ((house, members), set) in House::all_9().zip(&HOUSES).zip(sets) {
         if set != ALL_DIGITS
             && let Some((at, repeats)) = repeats(cells, members.iter().copied().map(usize::from))
@@ -155,16 +120,52 @@ fn house_repeats(cells: &Grid, faults: &mut Vec<Fault>) {
     }
 }
 
-/// For each byte of text one bit in the byte that counts its digit; none if it is no digit.
+/// The digits of each house as a set, in the order of [`House::all_9`].
+fn house_sets(cells: &Grid) -> [u16; 27] {
+    // Ten bits for each column of a stack, side by side.
+    let mut columns = [0u32; 3];
+    let mut sets = [0; 27];
+    for (band, cells) in cells.as_chunks::<27>().0.iter().enumerate() {
+        let mut boxes = [0; 3];
+        for (row, cells) in cells.as_chunks::<9>().0.iter().enumerate() {
+            let mut in_row = 0;
+            let stacks = cells.as_chunks::<3>().0.iter().zip(&mut columns).zip(&mut boxes);
+            for ((cells, columns), in_box) in stacks {
+                let [a, b, c] = cells.map(|text| SET_OF[usize::from(text)]);
+                *columns |= u32::from(a) | u32::from(b) << 10 | u32::from(c) << 20;
+                *in_box |= a | b | c;
+                in_row |= a | b | c;
+            }
+            sets[band * 3 + row] = in_row;
+        }
+        sets[18 + band * 3..][..3].copy_from_slice(&boxes);
+    }
+    for (column, set) in sets[9..18].iter_mut().enumerate() {
+        *set = (columns[column / 3] >> (column % 3 * 10)) as u16 & 0x3FF;
+    }
+    sets
+}
+
+/// What each byte of text adds to a counter: one in the byte that counts its digit, and the digit
+/// to the sum; or one to the cells that hold none.
 const COUNT_OF: [u128; 256] = {
-    let mut table = [0; 256];
+    let mut table = [1 << OTHERS_SHIFT; 256];
     let mut digit = 0;
     while digit < 9 {
-        table[b'1' as usize + digit] = 1 << (8 * digit);
+        table[b'1' as usize + digit] = 1 << (8 * digit) | (digit as u128 + 1) << SUM_SHIFT;
         digit += 1;
     }
     table
 };
+
+/// Where the sum begins in a counter.
+const SUM_SHIFT: u32 = 80;
+
+/// Where the number of cells without a digit begins in a counter.
+const OTHERS_SHIFT: u32 = 96;
+
+/// The bits of a counter of which one is set if some digit is there more than once.
+const REPEATED: u128 = 0xFE_FEFE_FEFE_FEFE_FEFE;
 
 /// How often each digit stands in a region, whose cells come in reading order, and the first cell
 /// whose digit stood earlier in it; `None` if no digit stands there more than once.

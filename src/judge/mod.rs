@@ -11,7 +11,7 @@ pub mod kernel;
 pub use explain::{explain_classic, explain_killer};
 pub use kernel::{Tier, UnsupportedTier};
 
-use crate::board::{CELLS_9, Counted, Fault, Grid, Mark};
+use crate::board::{Counted, Fault, Grid, Mark};
 use crate::format::{Case, CaseText, Puzzle, Rows, classic, hexudoku as boards, killer};
 
 /// Cases that are judged at a time.
@@ -74,7 +74,7 @@ impl Judge {
                         work.plain_solutions(batch, &mut scratch.crlf, marks);
                     }
                     (CaseText::Classic { .. }, Rows::Any) => work.solutions(batch, marks),
-                    (CaseText::Killer, _) => work.diagrams(batch, &mut scratch.diagrams, marks),
+                    (CaseText::Killer, _) => work.diagrams(batch, &mut scratch.diagram, marks),
                     (CaseText::Hexudoku, Rows::Lf) => {
                         work.plain_boards::<272>(batch, &mut scratch.counts, marks);
                     }
@@ -159,19 +159,11 @@ impl<'a> Work<'a> {
         wrong_or_correct(explain_classic(&classic::solution(self.text(case)), givens))
     }
 
-    fn diagrams(&self, batch: &[Case], scratch: &mut Diagrams, marks: &mut Vec<Mark>) {
-        let mut grids = [[0; CELLS_9]; BATCH];
-        let mut right = 0u32;
-        for (i, (case, grid)) in batch.iter().zip(&mut grids).enumerate() {
-            if let Some(totals) = killer::sketch(self.text(case), &mut scratch.sketch) {
-                *grid = scratch.sketch.cells;
-                right |= u32::from(kernel::cages(&scratch.sketch, totals)) << i;
-            }
-        }
-        right &= kernel::classic(self.tier, &grids[..batch.len()]);
+    fn diagrams(&self, batch: &[Case], diagram: &mut killer::Diagram, marks: &mut Vec<Mark>) {
+        let right = kernel::killer(self.tier, self.window, batch);
         marks.extend(batch.iter().enumerate().map(|(i, case)| match right >> i & 1 {
             1 => Mark::Correct,
-            _ => self.diagram(case, &mut scratch.diagram),
+            _ => self.diagram(case, diagram),
         }));
     }
 
@@ -215,14 +207,8 @@ fn wrong_or_correct(faults: Vec<Fault>) -> Mark {
 struct Scratch {
     lf: PlainSolutions<90>,
     crlf: PlainSolutions<99>,
-    diagrams: Diagrams,
-    counts: Vec<Option<Counted>>,
-}
-
-#[derive(Default)]
-struct Diagrams {
-    sketch: killer::Sketch,
     diagram: killer::Diagram,
+    counts: Vec<Option<Counted>>,
 }
 
 /// Solutions whose rows lie `BYTES` / 9 bytes apart.

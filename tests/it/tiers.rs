@@ -3,9 +3,9 @@
 use super::core_kit::*;
 use super::oracle;
 use gridmark::board::{Kind, Mark};
-use gridmark::format::{Case, Found, Limits, Reader, Rows};
+use gridmark::format::{Case, CaseText, Found, Limits, Reader, Rows, killer};
 use gridmark::generate::{Generator, Options};
-use gridmark::judge::{Judge, Tier, kernel};
+use gridmark::judge::{Judge, Tier, explain_killer, kernel};
 
 #[test]
 fn the_best_tier_of_this_processor_is_taken() {
@@ -100,6 +100,160 @@ fn bytes_that_matter_get_the_same_marks_in_all_tiers() {
             check(kind, &with_ends(&text, ends));
         }
     }
+}
+
+/// The walls between the cells of a drawing that leave one cage of all cells which a path goes
+/// through, and cut everything off that the path does not.
+fn walls_beside(path: &[usize]) -> (Vec<bool>, Vec<bool>) {
+    let (mut right, mut below) = (vec![true; 81], vec![true; 81]);
+    for two in path.windows(2) {
+        let (first, last) = (two[0].min(two[1]), two[0].max(two[1]));
+        if last - first == 1 { right[first] = false } else { below[first] = false }
+    }
+    (right, below)
+}
+
+/// Row by row, each from the end where the one before stopped, in columns `0..width`.
+fn snake(width: usize) -> Vec<usize> {
+    let row = |row: usize| {
+        let column = move |i: usize| if row.is_multiple_of(2) { i } else { width - 1 - i };
+        (0..width).map(move |i| row * 9 + column(i))
+    };
+    (0..9).flat_map(row).collect()
+}
+
+/// From the first cell along the edge, and always on inwards.
+fn spiral() -> Vec<usize> {
+    let (mut path, mut seen) = (vec![0], [false; 81]);
+    let (mut row, mut column, mut step) = (0isize, 0isize, (0, 1));
+    seen[0] = true;
+    while path.len() < 81 {
+        let (to_row, to_column) = (row + step.0, column + step.1);
+        let is_free = (0..9).contains(&to_row)
+            && (0..9).contains(&to_column)
+            && !seen[(to_row * 9 + to_column) as usize];
+        if is_free {
+            (row, column) = (to_row, to_column);
+            let cell = (row * 9 + column) as usize;
+            seen[cell] = true;
+            path.push(cell);
+        } else {
+            step = (step.1, -step.0);
+        }
+    }
+    path
+}
+
+#[test]
+fn cages_of_any_shape_are_found_by_every_tier() {
+    let chance = &mut Chance(80);
+    let turned = |path: &[usize]| path.iter().map(|cell| cell % 9 * 9 + cell / 9).collect();
+    let mut paths = (1..=9).map(snake).collect::<Vec<Vec<usize>>>();
+    paths.push(spiral());
+    let turned = paths.iter().map(|path| turned(path)).collect::<Vec<Vec<usize>>>();
+    for path in paths.iter().chain(&turned) {
+        let grid = right_grid(chance);
+        // All of it is one cage; then it is cut into cages in which no digit repeats.
+        let (mut right, mut below) = walls_beside(path);
+        let whole = with_totals(drawing(&grid, &right, &below), chance);
+        let mut digits = Vec::new();
+        for (i, cell) in path.iter().enumerate() {
+            if digits.contains(&grid[*cell]) {
+                digits.clear();
+                let (first, last) = (path[i - 1].min(*cell), path[i - 1].max(*cell));
+                if last - first == 1 { right[first] = true } else { below[first] = true }
+            }
+            digits.push(grid[*cell]);
+        }
+        let cut = with_totals(drawing(&grid, &right, &below), chance);
+        for text in [&whole, &cut] {
+            let is_right = oracle::killer(text).is_empty();
+            for text in [text.clone().into_bytes(), with_ends(text.as_bytes(), &[b"\r\n"])] {
+                let is_plain = [u32::from(is_right)].repeat(Tier::available().count());
+                assert_eq!(found_right(&text), is_plain, "{}", text.escape_ascii());
+                let marks = check(Kind::Killer, &text);
+                assert_eq!(marks[0] == Mark::Correct, is_right);
+            }
+        }
+        assert!(oracle::killer(&cut).is_empty());
+    }
+}
+
+/// What the kernel of each tier says of the diagrams of a text.
+fn found_right(text: &[u8]) -> Vec<u32> {
+    let found = found(Kind::Killer, text);
+    Tier::available().map(|tier| kernel::killer(tier, text, &found.cases)).collect()
+}
+
+#[test]
+fn right_diagrams_are_found_right_at_once_by_every_tier() {
+    for cases in 1..=kernel::LANES as u64 {
+        for end in [b"\n".as_slice(), b"\r\n"] {
+            let text = with_ends(&text_of(Kind::Killer, cases, cases, 0.0), &[end]);
+            let all = u32::MAX >> (kernel::LANES as u64 - cases);
+            assert!(found_right(&text).iter().all(|right| *right == all), "{cases}");
+        }
+    }
+}
+
+#[test]
+fn every_byte_in_every_place_of_a_diagram_is_noticed_by_every_tier() {
+    for end in [b"\n".as_slice(), b"\r\n"] {
+        let text = with_ends(right_diagram(&mut Chance(81)).as_bytes(), &[end]);
+        for place in 0..text.len() {
+            for byte in 0..=u8::MAX {
+                let mut changed = text.clone();
+                changed[place] = byte;
+                let cases = [Case {
+                    start: 0,
+                    end: text.len(),
+                    line: 1,
+                    block_end: true,
+                    rows: Rows::Any,
+                    text: CaseText::Killer,
+                }];
+                let of_tiers = Tier::available().map(|tier| kernel::killer(tier, &changed, &cases));
+                let of_tiers = of_tiers.collect::<Vec<_>>();
+                let is_right = killer::diagram(&changed, 1)
+                    .is_ok_and(|diagram| explain_killer(&diagram).is_empty());
+                for right in &of_tiers {
+                    assert_eq!(*right, of_tiers[0], "{place} {byte}");
+                    assert!(*right == 0 || is_right, "{place} {byte}");
+                    assert!(*right == 1 || changed != text, "{place} {byte}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn diagrams_with_some_bytes_changed_get_the_same_marks_in_all_tiers() {
+    let chance = &mut Chance(82);
+    let mut right = 0;
+    for number in 0..2000 {
+        let text = match number % 3 {
+            0 => any_diagram(chance),
+            _ => right_diagram(chance),
+        };
+        let text = if chance.one_in(3) { text.repeat(2) } else { text };
+        let end: &[u8] = if chance.one_in(2) { b"\n" } else { b"\r\n" };
+        let mut text = with_ends(text.as_bytes(), &[end]);
+        for _ in 0..chance.below(4) {
+            let at = chance.below(text.len());
+            match chance.below(8) {
+                0 => text[at] = chance.next() as u8,
+                1 => text.insert(at, chance.pick(b"1 +|-\n\r")),
+                2 => drop(text.remove(at)),
+                3 => text.swap(at, at / 2),
+                // A wall is taken away, or put where none was.
+                4 => text[at] = if text[at] == b'|' { b' ' } else { b'|' },
+                _ => text[at] = chance.pick(b"123456789 -+|0\n\r"),
+            }
+        }
+        let marks = check(Kind::Killer, &text);
+        right += marks.iter().filter(|mark| **mark == Mark::Correct).count();
+    }
+    assert!(right > 200, "{right}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Where diagrams begin and end.
 
-use super::{BORDER, CRLF_BYTES, DRAWING_LINES, LF_BYTES, LINE_BYTES};
-use crate::format::lines::{Fetched, Line, Lines, Step, count, is_blank, plain_rows, without_bom};
+use super::{BORDER, DRAWING_LINES, LINE_BYTES};
+use crate::format::lines::{Fetched, Line, Lines, Step, is_blank, without_bom};
 use crate::format::{CaseText, Found, Rows};
 use memchr::memchr;
 
@@ -182,22 +182,71 @@ fn end_case(lines: &mut Lines, found: &mut Found, end: usize, next: usize, count
 fn plain(lines: &Lines) -> Option<(Rows, usize, u64)> {
     let text = &lines.window[lines.at..];
     let text = &text[..text.len().min(lines.case_bytes_max)];
-    let (rows, bytes) = plain_rows::<LINE_BYTES, LF_BYTES, CRLF_BYTES>(text, |byte| byte < b' ')?;
-    let (drawing, rest) = text.split_at(bytes);
-    let mut lines_of_drawing = drawing.chunks_exact(bytes / DRAWING_LINES).enumerate();
-    let alternating =
-        lines_of_drawing.all(|(i, line)| line[0] == if i % 2 == 0 { b'+' } else { b'|' });
-    let cage_lines = &rest[..memchr(b'+', rest)?];
-    let line_ends = count(cage_lines, |byte| byte == b'\n');
-    let end: &[u8] = if rows == Rows::Lf { b"\n" } else { b"\r\n" };
-    let others = count(cage_lines, |byte| !(b' '..=b'~').contains(&byte));
-    let last_line = cage_lines.strip_suffix(end)?.rsplit(|byte| *byte == b'\n').next()?;
-    if !alternating || others != line_ends * end.len() || is_blank(last_line) {
+    let (rows, (end, count)) = match text.get(LINE_BYTES)? {
+        b'\n' => (Rows::Lf, plain_diagram::<{ LINE_BYTES + 1 }>(text, b"\n")?),
+        _ => (Rows::CrLf, plain_diagram::<{ LINE_BYTES + 2 }>(text, b"\r\n")?),
+    };
+    Some((rows, lines.at + end, count as u64))
+}
+
+/// Where a diagram ends whose drawing has lines of `PITCH` bytes, `end` included, and how many lines
+/// it has; `None` if it is not as nearly all are.
+#[inline]
+fn plain_diagram<const PITCH: usize>(text: &[u8], end: &[u8]) -> Option<(usize, usize)> {
+    /// Bytes that are looked at together.
+    const PIECE: usize = 64;
+    let drawing = text.as_chunks::<PITCH>().0.first_chunk::<DRAWING_LINES>()?;
+    if !is_plain_drawing(drawing, end) {
         return None;
     }
-    // As many carriage returns as line feeds: each stands before one if none stands elsewhere.
-    let returned = rows == Rows::Lf
-        || cage_lines.split_inclusive(|byte| *byte == b'\n').all(|line| line.ends_with(end));
-    let end = lines.at + bytes + cage_lines.len();
-    returned.then_some((rows, end, (DRAWING_LINES + line_ends) as u64))
+    let drawing = DRAWING_LINES * PITCH;
+    let rest = &text[drawing..];
+    let cage_lines = &rest[..memchr(b'+', rest)?];
+    let last = cage_lines.strip_suffix(end)?.last()?;
+    let stop = drawing + cage_lines.len();
+    // Whole pieces, the first of which begins in one of the last two lines of the drawing.
+    let bytes = cage_lines.len().next_multiple_of(PIECE);
+    let of_drawing = bytes - cage_lines.len();
+    let (mut feeds, mut others) = (0, 0);
+    for piece in text[stop - bytes..stop].as_chunks::<PIECE>().0 {
+        let few = piece.iter().map(|byte| u8::from(*byte == b'\n'));
+        feeds += usize::from(few.sum::<u8>());
+        // Signed, bytes that are not ASCII are less than a blank too.
+        let few = piece.iter().map(|byte| u8::from((*byte as i8) < b' ' as i8));
+        others += usize::from(few.sum::<u8>());
+    }
+    // Line ends of the drawing are among them.
+    feeds -= usize::from(of_drawing > 0) + usize::from(of_drawing > PITCH);
+    others -= of_drawing.min(end.len()) + of_drawing.saturating_sub(PITCH).min(end.len());
+    let is_plain = others == feeds * end.len()
+        && *last > b' '
+        && (end.len() == 1 || count_pairs(cage_lines) == feeds);
+    is_plain.then_some((stop, DRAWING_LINES + feeds))
+}
+
+/// How many carriage returns stand in front of a line feed.
+fn count_pairs(text: &[u8]) -> usize {
+    let is_pair = |(byte, next): (&u8, &u8)| u8::from(*byte == b'\r') & u8::from(*next == b'\n');
+    // Counts of 128 fit in a byte.
+    let pieces = text.chunks(128).zip(text[1..].chunks(128));
+    let few = pieces.map(|(piece, next)| piece.iter().zip(next).map(is_pair).sum::<u8>());
+    few.map(usize::from).sum()
+}
+
+/// Whether a drawing is as nearly all are: all lines end so, no other ends are in them, and they
+/// begin with `+` and `|` by turns.
+#[inline]
+fn is_plain_drawing<const PITCH: usize>(lines: &[[u8; PITCH]; DRAWING_LINES], end: &[u8]) -> bool {
+    const PIECE: usize = 16;
+    let (mut least, mut wrong) = ([u8::MAX; PIECE], 0);
+    for (line, first) in lines.iter().zip(b"+|".iter().cycle()) {
+        for at in [0, PIECE, LINE_BYTES - PIECE] {
+            let piece = line[at..].first_chunk::<PIECE>().unwrap_or(&[0; PIECE]);
+            least = std::array::from_fn(|i| least[i].min(piece[i]));
+        }
+        wrong |= line[0] ^ first;
+        wrong |= line[LINE_BYTES] ^ end[0];
+        wrong |= line[PITCH - 1] ^ b'\n';
+    }
+    wrong == 0 && !least.iter().fold(false, |has, byte| has | (*byte < b' '))
 }

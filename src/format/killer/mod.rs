@@ -15,16 +15,16 @@ use crate::board::{CELLS_9, Cell, Grid, Unreadable, UnreadableCode};
 pub(super) const CORNER: &[u8] = b"+---+";
 
 /// Lines of a drawing.
-const DRAWING_LINES: usize = 19;
+pub(crate) const DRAWING_LINES: usize = 19;
 
 /// Bytes of a line of a drawing.
-const LINE_BYTES: usize = 37;
+pub(crate) const LINE_BYTES: usize = 37;
 
 /// Bytes of a drawing whose lines all end in LF.
-const LF_BYTES: usize = DRAWING_LINES * (LINE_BYTES + 1);
+pub(crate) const LF_BYTES: usize = DRAWING_LINES * (LINE_BYTES + 1);
 
 /// The same with CRLF.
-const CRLF_BYTES: usize = DRAWING_LINES * (LINE_BYTES + 2);
+pub(crate) const CRLF_BYTES: usize = DRAWING_LINES * (LINE_BYTES + 2);
 
 /// The top border of a drawing, and the bottom one.
 const BORDER: &[u8; LINE_BYTES] = b"+---+---+---+---+---+---+---+---+---+";

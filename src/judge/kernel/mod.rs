@@ -13,7 +13,7 @@ mod avx2;
 mod portable;
 
 use crate::board::Counted;
-use crate::format::killer::{Sketch, Totals};
+use crate::format::Case;
 use std::fmt;
 
 /// Boards that a kernel takes at a time at most.
@@ -142,10 +142,36 @@ pub fn classic<const BYTES: usize>(tier: Tier, grids: &[[u8; BYTES]]) -> u32 {
     .unwrap_or_else(|| portable::classic(grids))
 }
 
-/// Whether each cage of `sketch` has one of `totals`, all of which are as they must be, and its
-/// digits differ and add up to it; provided that the rows are right.
-pub fn cages(sketch: &Sketch, totals: Totals) -> bool {
-    portable::cages(sketch, totals)
+/// Which of at most [`LANES`] killer diagrams are right: bit `i` is for `cases[i]`, which lies in
+/// `window`.
+///
+/// Only those that are as nearly all are count here: all lines of the drawing end in LF, or all in
+/// CRLF, and those of the totals likewise, which have one blank between numbers and no zeros in
+/// front. Of others the bit may not be set although they are right.
+///
+/// # Panics
+///
+/// If there are more diagrams, or one lies outside `window`.
+///
+/// ```
+/// use gridmark::{format::{Found, Limits, Reader}, judge::{Tier, kernel}};
+/// let border = "+---+---+---+---+---+---+---+---+---+\n";
+/// let rows = "| 1   2   3   4   5   6   7   8   9 |\n".to_string() + border;
+/// let totals = (1..=9).map(|row| format!("{row} 1 45\n")).collect::<String>();
+/// let text = format!("{border}{}{totals}", rows.repeat(9));
+/// let mut found = Found::default();
+/// Reader::new(None, Limits::default()).read(text.as_bytes(), true, &mut found);
+/// // The cages are right, but not the columns.
+/// assert_eq!(kernel::killer(Tier::best(), text.as_bytes(), &found.cases), 0b0);
+/// ```
+pub fn killer(tier: Tier, window: &[u8], cases: &[Case]) -> u32 {
+    assert!(cases.len() <= LANES, "{} diagrams in a batch of {LANES}", cases.len());
+    match tier {
+        Tier::Portable => None,
+        #[cfg(target_arch = "x86_64")]
+        Tier::Avx2 => avx2::killer(window, cases),
+    }
+    .unwrap_or_else(|| portable::killer(window, cases))
 }
 
 /// Appends to `counts` what becomes of each board when Lazy Larry fills it; `None` for one that

@@ -2,8 +2,9 @@
 
 use super::LANES;
 use crate::board::{CELLS_16, Counted};
+use crate::format::Case;
 use crate::format::hexudoku::{BLANK, CELL_OF, WRONG};
-use crate::format::killer::{Sketch, Totals};
+use crate::format::killer::{Sketch, Totals, sketch};
 
 /// All nine digits as a set: bit 0 is for 1.
 const ALL_9: u32 = 0x1FF;
@@ -65,9 +66,21 @@ const SUM_SHIFT: u32 = 36;
 /// The bits of a counter that are set if some digit is there more than once, and at most 15 times.
 const REPEATED: u64 = 0xE_EEEE_EEEE;
 
+/// Which diagrams are right, of those that are as nearly all are.
+pub(super) fn killer(window: &[u8], cases: &[Case]) -> u32 {
+    let mut read = Sketch::default();
+    let cases = cases.iter().enumerate();
+    cases.fold(0, |right, (i, case)| {
+        let totals = sketch(&window[case.start..case.end], &mut read);
+        let is_right =
+            totals.is_some_and(|totals| cages(&read, totals) && houses_right(&read.cells));
+        right | u32::from(is_right) << i
+    })
+}
+
 /// Whether each cage has one total, and digits that differ and add up to it, provided that rows are
 /// right.
-pub(super) fn cages(sketch: &Sketch, mut totals: Totals) -> bool {
+fn cages(sketch: &Sketch, mut totals: Totals) -> bool {
     // A digit that is in a cage more than 15 times overflows its four bits, but then it is in some
     // row twice.
     let mut counters = [0u64; 256];

@@ -329,3 +329,42 @@ fn a_diagram_can_be_drawn_again() {
         assert_eq!(again, text[..19 * 38]);
     }
 }
+
+/// Where the first line behind `from` is that begins with `+`, and how many lines are before it.
+fn next_border(text: &[u8], from: usize) -> (usize, u64) {
+    let (mut at, mut lines) = (from, 0);
+    while text[at] != b'+' {
+        while !matches!(text[at], b'\r' | b'\n') {
+            at += 1;
+        }
+        at += if text[at..].starts_with(b"\r\n") { 2 } else { 1 };
+        lines += 1;
+    }
+    (at, lines)
+}
+
+#[test]
+fn the_next_drawing_is_found_behind_cage_lines_of_any_number_and_look() {
+    let chance = &mut Chance(71);
+    for number in 0..600 {
+        let end: &[u8] = if chance.one_in(2) { b"\n" } else { b"\r\n" };
+        let drawing = with_ends(good().as_bytes(), &[end]);
+        let drawing = &drawing[..19 * (37 + end.len())];
+        let line = |i: usize| format!("{} {} {}\n", i % 9 + 1, i / 9 % 9 + 1, i * 7 % 46);
+        let lines = (0..number % 100).map(line).collect::<String>();
+        let mut lines = with_ends(lines.as_bytes(), &[end]);
+        for _ in 0..chance.below(4).min(lines.len()) {
+            let at = chance.below(lines.len());
+            match chance.below(3) {
+                0 => lines.insert(at, chance.pick(b"\r\n 1")),
+                1 => drop(lines.remove(at)),
+                _ => lines[at] = chance.pick(b"\r\n \t\xA0\x7F5+"),
+            }
+        }
+        let text = [drawing, &lines, end, drawing, b"1 1 1"].concat();
+        let (at, count) = next_border(&text, drawing.len());
+        let graded = grade(Some(Kind::Killer), Limits::default(), &text);
+        assert_eq!(graded[1].start, at as u64, "{}", text.escape_ascii());
+        assert_eq!(graded[1].line, 20 + count, "{}", text.escape_ascii());
+    }
+}

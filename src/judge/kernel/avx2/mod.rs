@@ -2,14 +2,18 @@
 
 mod classic;
 mod hexudoku;
+mod killer;
 mod lanes;
 
 use super::LANES;
 use crate::board::Counted;
+use crate::format::Case;
 
-/// Whether this processor has AVX2.
+/// Whether this processor has AVX2, and what has always come with it.
 pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("popcnt")
 }
 
 /// Which of at most [`LANES`] grids have right houses; `None` if this processor has no AVX2.
@@ -51,4 +55,14 @@ pub(super) fn hexudoku<const BYTES: usize>(
         counts.truncate(end);
     }
     true
+}
+
+/// Which of at most [`LANES`] diagrams are right, of those that are as nearly all are; `None` if
+/// this processor has no AVX2.
+pub(super) fn killer(window: &[u8], cases: &[Case]) -> Option<u32> {
+    if !is_available() {
+        return None;
+    }
+    // SAFETY: the function asks for nothing but AVX2, BMI1 and POPCNT, which this processor has.
+    Some(unsafe { killer::killer(window, cases) })
 }
