@@ -142,6 +142,23 @@ pub fn classic<const BYTES: usize>(tier: Tier, grids: &[[u8; BYTES]]) -> u32 {
     .unwrap_or_else(|| portable::classic(grids))
 }
 
+/// As [`classic`] for any number of grids: appends to `right` one number for each [`LANES`] of them,
+/// and for the rest. Grids that do not lie in a cache are judged faster so.
+pub fn classic_batches<const BYTES: usize>(
+    tier: Tier,
+    grids: &[[u8; BYTES]],
+    right: &mut Vec<u32>,
+) {
+    let done = match tier {
+        Tier::Portable => false,
+        #[cfg(target_arch = "x86_64")]
+        Tier::Avx2 => avx2::classic_batches(grids, right),
+    };
+    if !done {
+        right.extend(grids.chunks(LANES).map(|grids| portable::classic(grids)));
+    }
+}
+
 /// Whether each cage of `sketch` has one of `totals`, all of which are as they must be, and its
 /// digits differ and add up to it; provided that the rows are right.
 pub fn cages(sketch: &Sketch, totals: Totals) -> bool {
