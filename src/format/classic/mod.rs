@@ -32,8 +32,10 @@ pub fn solution(text: &[u8]) -> Solution {
     let mut solution = Solution { cells: [b' '; CELLS_9], long_rows: [0; 9] };
     if let Some((_, bytes)) = plain_rows(text) {
         for (cells, row) in solution.cells.chunks_exact_mut(9).zip(text.chunks_exact(bytes / 9)) {
-            let row = trim_end(&row[..9]);
-            cells[..row.len()].copy_from_slice(row);
+            cells.copy_from_slice(&row[..9]);
+            // Trailing blanks of whatever sort are told as blanks.
+            let end = trim_end(&row[..9]).len();
+            cells[end..].fill(b' ');
         }
         return solution;
     }
