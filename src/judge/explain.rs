@@ -190,9 +190,11 @@ impl Houses {
             (*rows, *boxes) = (in_rows, in_boxes);
         }
         let counters = counters;
-        let broken = counters.as_flattened().iter().rev().fold(0, |broken, counter| {
-            broken << 1 | u32::from(counter & REPEATED != 0)
-        });
+        let broken = counters
+            .as_flattened()
+            .iter()
+            .rev()
+            .fold(0, |broken, counter| broken << 1 | u32::from(counter & REPEATED != 0));
         Houses { counters, broken }
     }
 

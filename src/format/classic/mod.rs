@@ -51,10 +51,29 @@ pub fn solution(text: &[u8]) -> Solution {
     solution
 }
 
+/// Bytes of a solution whose rows all have nine and end in LF.
+const LF_BYTES: usize = 90;
+
+/// The same with CRLF.
+const CRLF_BYTES: usize = 99;
+
 /// How the rows lie with which `text` begins, and how many bytes they are, if they are nine rows of
 /// nine bytes without control characters, as nearly all are.
 fn plain_rows(text: &[u8]) -> Option<(Rows, usize)> {
-    lines::plain_rows::<9, 90, 99>(text, |byte| byte < b' ')
+    lines::plain_rows::<9, LF_BYTES, CRLF_BYTES, b' ', 0xFF>(text)
+}
+
+/// How many solutions that are plain and lie as `rows` say `text` begins with, `most` at most.
+fn plain_solutions(text: &[u8], rows: Rows, most: usize) -> usize {
+    fn run<const BYTES: usize>(text: &[u8], most: usize) -> usize {
+        let solutions = text.as_chunks().0.iter().take(most);
+        solutions.take_while(|text| lines::Plain::<9, BYTES, b' ', 0xFF>::is(text)).count()
+    }
+    match rows {
+        Rows::Lf => run::<LF_BYTES>(text, most),
+        Rows::CrLf => run::<CRLF_BYTES>(text, most),
+        Rows::Any => 0,
+    }
 }
 
 /// What each byte of text is in a puzzle: `b'1'` to `b'9'`, `b'.'`, or zero for what may not be there.
@@ -75,12 +94,16 @@ const GIVEN_OF: [u8; 256] = {
 fn read_plain_givens(text: &[u8]) -> Option<(usize, Grid)> {
     let (_, bytes) = plain_rows(text)?;
     let mut givens = [b'.'; CELLS_9];
+    for (givens, row) in givens.as_chunks_mut::<9>().0.iter_mut().zip(text.chunks_exact(bytes / 9))
+    {
+        givens.copy_from_slice(&row[..9]);
+    }
+    // All cells at a time.
     let mut good = true;
-    for (givens, row) in givens.chunks_exact_mut(9).zip(text.chunks_exact(bytes / 9)) {
-        for (given, found) in givens.iter_mut().zip(row) {
-            *given = GIVEN_OF[usize::from(*found)];
-            good &= *given != 0;
-        }
+    for cell in &mut givens {
+        let is_digit = cell.wrapping_sub(b'1') < 9;
+        good &= is_digit | (*cell == b'*') | (*cell == b'.') | (*cell == b'0');
+        *cell = if is_digit { *cell } else { b'.' };
     }
     good.then_some((bytes, givens))
 }

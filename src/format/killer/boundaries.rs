@@ -182,7 +182,7 @@ fn end_case(lines: &mut Lines, found: &mut Found, end: usize, next: usize, count
 fn plain(lines: &Lines) -> Option<(Rows, usize, u64)> {
     let text = &lines.window[lines.at..];
     let text = &text[..text.len().min(lines.case_bytes_max)];
-    let (rows, bytes) = plain_rows::<LINE_BYTES, LF_BYTES, CRLF_BYTES>(text, |byte| byte < b' ')?;
+    let (rows, bytes) = plain_rows::<LINE_BYTES, LF_BYTES, CRLF_BYTES, b' ', 0xFF>(text)?;
     let (drawing, rest) = text.split_at(bytes);
     let mut lines_of_drawing = drawing.chunks_exact(bytes / DRAWING_LINES).enumerate();
     let alternating =
