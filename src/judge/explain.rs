@@ -114,7 +114,11 @@ fn cells_where(is_so: impl Fn(usize) -> bool) -> u128 {
     for (cell, flag) in flags[..CELLS_9].iter_mut().enumerate() {
         *flag = u8::from(is_so(cell));
     }
-    flags.as_chunks().0.iter().rev().fold(0, |cells, flags| {
+    let eights = flags.as_chunks().0;
+    if eights.iter().fold(0, |any, flags| any | u64::from_le_bytes(*flags)) == 0 {
+        return 0;
+    }
+    eights.iter().rev().fold(0, |cells, flags| {
         // Moves the lowest bit of byte `i` to bit 56 + `i`.
         let eight = u64::from_le_bytes(*flags).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         cells << 8 | u128::from(eight)

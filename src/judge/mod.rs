@@ -18,7 +18,7 @@ use crate::format::{Case, CaseText, Puzzle, Rows, classic, hexudoku as boards, k
 const BATCH: usize = kernel::LANES;
 
 /// Hexudoku boards that are judged at a time: their kernel takes any number, and much memory.
-const BOARDS: usize = 8 * kernel::LANES;
+const BOARDS: usize = 16 * kernel::LANES;
 
 /// Marks cases; the same cases get the same marks in every tier.
 ///
@@ -256,8 +256,14 @@ impl<const BYTES: usize> Givens<BYTES> {
     fn set(&mut self, givens: &Grid) {
         let rows = self.text.chunks_exact_mut(BYTES / 9).zip(givens.as_chunks::<9>().0);
         rows.for_each(|(text, givens)| text[..9].copy_from_slice(givens));
-        for (mask, text) in self.mask.iter_mut().zip(&self.text) {
-            *mask = if text.wrapping_sub(b'1') < 9 { u8::MAX } else { 0 };
+        let mask_of = |text: &[u8; 16]| {
+            text.map(|given| if given.wrapping_sub(b'1') < 9 { u8::MAX } else { 0 })
+        };
+        for (mask, text) in self.mask.as_chunks_mut().0.iter_mut().zip(self.text.as_chunks().0) {
+            *mask = mask_of(text);
+        }
+        if let (Some(mask), Some(text)) = (self.mask.last_chunk_mut(), self.text.last_chunk()) {
+            *mask = mask_of(text);
         }
     }
 

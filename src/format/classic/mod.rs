@@ -30,15 +30,28 @@ pub struct Solution {
 /// ```
 pub fn solution(text: &[u8]) -> Solution {
     let mut solution = Solution { cells: [b' '; CELLS_9], long_rows: [0; 9] };
-    if let Some((_, bytes)) = plain_rows(text) {
-        for (cells, row) in solution.cells.chunks_exact_mut(9).zip(text.chunks_exact(bytes / 9)) {
-            cells.copy_from_slice(&row[..9]);
-            // Trailing blanks of whatever sort are told as blanks.
-            let end = trim_end(&row[..9]).len();
+    match plain_rows(text) {
+        Some((Rows::Lf, _)) => read_plain::<10>(text, &mut solution.cells),
+        Some(_) => read_plain::<11>(text, &mut solution.cells),
+        None => read_any(text, &mut solution),
+    }
+    solution
+}
+
+/// Reads rows of nine bytes that lie so many bytes apart.
+fn read_plain<const PITCH: usize>(text: &[u8], cells: &mut Grid) {
+    for (cells, row) in cells.as_chunks_mut::<9>().0.iter_mut().zip(text.as_chunks::<PITCH>().0) {
+        cells.copy_from_slice(&row[..9]);
+        // Whatever trailing blanks are is told as blanks.
+        if !row[8].is_ascii_digit() {
+            let end = trim_end(cells).len();
             cells[end..].fill(b' ');
         }
-        return solution;
     }
+}
+
+/// Reads rows however they lie.
+fn read_any(text: &[u8], solution: &mut Solution) {
     let rows = solution.cells.chunks_exact_mut(9).zip(&mut solution.long_rows);
     for (line, (cells, long)) in split(text).zip(rows) {
         let row = trim_end(line);
@@ -48,7 +61,6 @@ pub fn solution(text: &[u8]) -> Solution {
             *long = row.len();
         }
     }
-    solution
 }
 
 /// Bytes of a solution whose rows all have nine and end in LF.
