@@ -239,55 +239,63 @@ struct PlainSolutions<const BYTES: usize> {
 }
 
 /// The givens of a puzzle as they must stand in the text of a solution.
+#[derive(Default)]
 struct Givens<const BYTES: usize> {
-    text: [u8; BYTES],
-    /// All bits of the bytes that are given.
-    mask: [u8; BYTES],
+    /// 16 bytes at a time, as many as there are whole ones.
+    pieces: [Piece; 6],
+    /// The last 16 bytes, some of which are in a piece before.
+    last: Piece,
+}
+
+/// Bytes of a text, and all bits of those that are given.
+#[derive(Clone, Copy, Default)]
+struct Piece {
+    text: [u8; 16],
+    mask: [u8; 16],
 }
 
 impl<const BYTES: usize> Default for PlainSolutions<BYTES> {
     fn default() -> Self {
-        let givens = Givens { text: [0; BYTES], mask: [0; BYTES] };
-        PlainSolutions { texts: [[0; BYTES]; BATCH], givens }
+        PlainSolutions { texts: [[0; BYTES]; BATCH], givens: Givens::default() }
     }
 }
 
 impl<const BYTES: usize> Givens<BYTES> {
     fn set(&mut self, givens: &Grid) {
-        let rows = self.text.chunks_exact_mut(BYTES / 9).zip(givens.as_chunks::<9>().0);
+        let mut text = [b'.'; BYTES];
+        let rows = text.chunks_exact_mut(BYTES / 9).zip(givens.as_chunks::<9>().0);
         rows.for_each(|(text, givens)| text[..9].copy_from_slice(givens));
-        let mask_of = |text: &[u8; 16]| {
-            text.map(|given| if given.wrapping_sub(b'1') < 9 { u8::MAX } else { 0 })
-        };
-        for (mask, text) in self.mask.as_chunks_mut().0.iter_mut().zip(self.text.as_chunks().0) {
-            *mask = mask_of(text);
+        for (piece, text) in self.pieces.iter_mut().zip(text.as_chunks().0) {
+            *piece = Piece::of(text);
         }
-        if let (Some(mask), Some(text)) = (self.mask.last_chunk_mut(), self.text.last_chunk()) {
-            *mask = mask_of(text);
-        }
+        self.last = text.last_chunk().map_or(Piece::default(), Piece::of);
     }
 
+    #[inline]
     fn stand_in(&self, solution: &[u8; BYTES]) -> bool {
-        // 16 bytes at a time; the last of them may have been looked at before.
         let mut changed = [0; 16];
-        let givens = self.text.as_chunks().0.iter().zip(self.mask.as_chunks().0);
-        for (found, (given, mask)) in solution.as_chunks().0.iter().zip(givens) {
-            add_changed(found, given, mask, &mut changed);
+        for (found, piece) in solution.as_chunks().0.iter().zip(&self.pieces) {
+            piece.add_changes(found, &mut changed);
         }
-        if let (Some(found), Some(given), Some(mask)) =
-            (solution.last_chunk(), self.text.last_chunk(), self.mask.last_chunk())
-        {
-            add_changed(found, given, mask, &mut changed);
+        if let Some(found) = solution.last_chunk() {
+            self.last.add_changes(found, &mut changed);
         }
         u128::from_ne_bytes(changed) == 0
     }
 }
 
-/// Adds bits that differ from what is given.
-#[inline(always)]
-fn add_changed(found: &[u8; 16], given: &[u8; 16], mask: &[u8; 16], changed: &mut [u8; 16]) {
-    for i in 0..16 {
-        changed[i] |= (found[i] ^ given[i]) & mask[i];
+impl Piece {
+    fn of(text: &[u8; 16]) -> Piece {
+        let mask = text.map(|given| if given.wrapping_sub(b'1') < 9 { u8::MAX } else { 0 });
+        Piece { text: *text, mask }
+    }
+
+    /// Adds the bits that are others than given.
+    #[inline(always)]
+    fn add_changes(&self, found: &[u8; 16], changed: &mut [u8; 16]) {
+        for i in 0..16 {
+            changed[i] |= (found[i] ^ self.text[i]) & self.mask[i];
+        }
     }
 }
 
