@@ -270,6 +270,14 @@ pub(super) fn is_blank(line: &[u8]) -> bool {
     trim_end(line).is_empty()
 }
 
+/// Whether `text` begins with a line of `BYTES` bytes, its LF included, without other control
+/// characters: found out sooner than by looking for line ends.
+pub(super) fn has_line<const BYTES: usize>(text: &[u8]) -> bool {
+    text.first_chunk::<BYTES>().and_then(|line| line.split_last()).is_some_and(|(end, line)| {
+        *end == b'\n' && line.iter().fold(true, |plain, byte| plain & (*byte >= b' '))
+    })
+}
+
 /// The lines of `text`, which is whole, without their ends.
 pub(super) fn split(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || next_line(&mut text))

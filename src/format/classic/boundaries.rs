@@ -2,7 +2,7 @@
 
 use super::{count, plain_rows, plain_solutions, read_givens, read_plain_givens};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
-use crate::format::lines::{Fetched, Line, Lines, Step, is_blank};
+use crate::format::lines::{Fetched, Line, Lines, Step, has_line, is_blank};
 use crate::format::quote::Quoted;
 use crate::format::{Case, CaseText, Found, Puzzle, Rows};
 
@@ -163,6 +163,11 @@ impl Boundaries {
         }
         let mut at = lines.at;
         for row in 0..9 {
+            let is_near = at + 9 <= lines.at + lines.case_bytes_max;
+            if is_near && has_line::<10>(&lines.window[at..]) {
+                at += 10;
+                continue;
+            }
             match lines.fetch(at, lines.at) {
                 Fetched::Line(Line { next, .. }) => at = next,
                 Fetched::More => return Step::Stop,

@@ -5,7 +5,7 @@ mod boundaries;
 pub(super) use boundaries::{Boundaries, Stage};
 
 use super::Rows;
-use super::lines::{self, integer, split, trim_end, trim_start};
+use super::lines::{self, has_line, integer, next_line, trim_end, trim_start};
 use super::quote::{LineFound, Quoted};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
 
@@ -51,9 +51,15 @@ fn read_plain<const PITCH: usize>(text: &[u8], cells: &mut Grid) {
 }
 
 /// Reads rows however they lie.
-fn read_any(text: &[u8], solution: &mut Solution) {
-    let rows = solution.cells.chunks_exact_mut(9).zip(&mut solution.long_rows);
-    for (line, (cells, long)) in split(text).zip(rows) {
+fn read_any(mut text: &[u8], solution: &mut Solution) {
+    let rows = solution.cells.as_chunks_mut::<9>().0.iter_mut().zip(&mut solution.long_rows);
+    for (cells, long) in rows {
+        if has_line::<10>(text) && text[8].is_ascii_digit() {
+            cells.copy_from_slice(&text[..9]);
+            text = &text[10..];
+            continue;
+        }
+        let Some(line) = next_line(&mut text) else { return };
         let row = trim_end(line);
         let written = row.len().min(9);
         cells[..written].copy_from_slice(&row[..written]);
