@@ -107,7 +107,7 @@ impl<'a> Work<'a> {
     /// The texts of cases that all have `BYTES` bytes, if nothing is between them.
     fn texts_in_place<const BYTES: usize>(&self, batch: &[Case]) -> Option<&'a [[u8; BYTES]]> {
         let text = &self.window[batch[0].start..batch[batch.len() - 1].end];
-        (text.len() == batch.len() * BYTES).then(|| text.as_chunks().0)
+        (text.len() == batch.len() * BYTES).then_some(text.as_chunks().0)
     }
 
     /// Solutions however they lie: a batch as most of them do.

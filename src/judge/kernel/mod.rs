@@ -155,7 +155,7 @@ pub fn classic_batches<const BYTES: usize>(
         Tier::Avx2 => avx2::classic_batches(grids, right),
     };
     if !done {
-        right.extend(grids.chunks(LANES).map(|grids| portable::classic(grids)));
+        right.extend(grids.chunks(LANES).map(portable::classic));
     }
 }
 
