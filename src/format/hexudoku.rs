@@ -147,8 +147,7 @@ impl Boundaries {
             return Step::Stop;
         }
         let text = &lines.window[lines.at..];
-        let invisible = |byte: u8| !(0x21..=0x7e).contains(&byte);
-        if let Some((rows, bytes)) = plain_rows::<SIDE, LF_BYTES, CRLF_BYTES>(text, invisible) {
+        if let Some((rows, bytes)) = plain_rows::<SIDE, LF_BYTES, CRLF_BYTES, b'!', b'~'>(text) {
             lines.tell_case(found, lines.at + bytes, rows, CaseText::Hexudoku);
             lines.advance(lines.at + bytes, SIDE as u64);
             return Step::On;

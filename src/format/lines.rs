@@ -159,43 +159,79 @@ impl Lines<'_> {
 }
 
 /// How the rows lie with which `text` begins, and how many bytes they are, if all of them have
-/// `WIDTH` bytes and the same line end, and nothing `other` is in them.
+/// `WIDTH` bytes from `LOWEST` to `HIGHEST` and the same line end.
 ///
 /// `LF` and `CRLF` are the bytes of all rows with such line ends.
-pub(super) fn plain_rows<const WIDTH: usize, const LF: usize, const CRLF: usize>(
+pub(super) fn plain_rows<
+    const WIDTH: usize,
+    const LF: usize,
+    const CRLF: usize,
+    const LOWEST: u8,
+    const HIGHEST: u8,
+>(
     text: &[u8],
-    other: impl Fn(u8) -> bool,
 ) -> Option<(Rows, usize)> {
-    let rows = const {
-        assert!(LF.is_multiple_of(WIDTH + 1) && CRLF == LF + LF / (WIDTH + 1));
-        LF / (WIDTH + 1)
-    };
+    const { assert!(LF.is_multiple_of(WIDTH + 1) && CRLF == LF + LF / (WIDTH + 1)) };
     match text.get(WIDTH)? {
         b'\n' => {
             let text = text.first_chunk::<LF>()?;
-            let ends = text.iter().skip(WIDTH).step_by(WIDTH + 1);
-            let wrong = ends.fold(0, |wrong, end| wrong | (end ^ b'\n'));
-            (wrong == 0 && count(text, other) == rows).then_some((Rows::Lf, LF))
+            Plain::<WIDTH, LF, LOWEST, HIGHEST>::is(text).then_some((Rows::Lf, LF))
         }
         b'\r' => {
             let text = text.first_chunk::<CRLF>()?;
-            let ends = text.chunks_exact(WIDTH + 2);
-            let wrong =
-                ends.fold(0, |wrong, row| wrong | (row[WIDTH] ^ b'\r') | (row[WIDTH + 1] ^ b'\n'));
-            (wrong == 0 && count(text, other) == 2 * rows).then_some((Rows::CrLf, CRLF))
+            Plain::<WIDTH, CRLF, LOWEST, HIGHEST>::is(text).then_some((Rows::CrLf, CRLF))
         }
         _ => None,
     }
 }
 
-/// How many bytes of `text` are so.
-#[inline]
-pub(super) fn count(text: &[u8], is_so: impl Fn(u8) -> bool) -> usize {
-    // Counts that fit in a byte are added up in as many lanes as there are.
-    let few = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(is_so(*byte))).sum::<u8>();
-    let (chunks, rest) = text.as_chunks::<128>();
-    let many = chunks.iter().map(|chunk| usize::from(few(chunk))).sum::<usize>();
-    many + usize::from(few(rest))
+/// What may stand in rows of `WIDTH` bytes, which are `BYTES` together with their ends.
+pub(super) struct Plain<const WIDTH: usize, const BYTES: usize, const LOWEST: u8, const HIGHEST: u8>;
+
+impl<const WIDTH: usize, const BYTES: usize, const LOWEST: u8, const HIGHEST: u8>
+    Plain<WIDTH, BYTES, LOWEST, HIGHEST>
+{
+    /// What is right at each place: the least byte, and how many more there are.
+    const RIGHT: ([u8; BYTES], [u8; BYTES]) = {
+        let (mut least, mut more) = ([LOWEST; BYTES], [HIGHEST - LOWEST; BYTES]);
+        let end: &[u8] = if BYTES.is_multiple_of(WIDTH + 1) { b"\n" } else { b"\r\n" };
+        let pitch = WIDTH + end.len();
+        assert!(BYTES.is_multiple_of(pitch) && BYTES >= 16);
+        let mut at = 0;
+        while at < BYTES {
+            if at % pitch >= WIDTH {
+                (least[at], more[at]) = (end[at % pitch - WIDTH], 0);
+            }
+            at += 1;
+        }
+        (least, more)
+    };
+
+    /// Whether all is right.
+    #[inline]
+    pub fn is(text: &[u8; BYTES]) -> bool {
+        let (least, more) = const { &Self::RIGHT };
+        // 16 bytes at a time; the last of them may have been looked at before.
+        let mut wrong = [0; 16];
+        let places = least.as_chunks().0.iter().zip(more.as_chunks().0);
+        for (text, (least, more)) in text.as_chunks().0.iter().zip(places) {
+            look(text, least, more, &mut wrong);
+        }
+        if let (Some(text), Some(least), Some(more)) =
+            (text.last_chunk(), least.last_chunk(), more.last_chunk())
+        {
+            look(text, least, more, &mut wrong);
+        }
+        u128::from_ne_bytes(wrong) == 0
+    }
+}
+
+/// Sets bits of what is `wrong` where a byte is not one of `more` ones from `least` on.
+#[inline(always)]
+fn look(text: &[u8; 16], least: &[u8; 16], more: &[u8; 16], wrong: &mut [u8; 16]) {
+    for i in 0..16 {
+        wrong[i] |= text[i].wrapping_sub(least[i]).max(more[i]) ^ more[i];
+    }
 }
 
 /// `line` without a byte-order mark in front.
@@ -222,6 +258,14 @@ pub(super) fn trim_start(mut text: &[u8]) -> &[u8] {
 /// Whether `line` holds nothing but blanks.
 pub(super) fn is_blank(line: &[u8]) -> bool {
     trim_end(line).is_empty()
+}
+
+/// Whether `text` begins with a line of `BYTES` bytes, its LF included, without other control
+/// characters: found out sooner than by looking for line ends.
+pub(super) fn has_line<const BYTES: usize>(text: &[u8]) -> bool {
+    text.first_chunk::<BYTES>().and_then(|line| line.split_last()).is_some_and(|(end, line)| {
+        *end == b'\n' && line.iter().fold(true, |plain, byte| plain & (*byte >= b' '))
+    })
 }
 
 /// The lines of `text`, which is whole, without their ends.

@@ -68,6 +68,14 @@ impl Found {
         self.capped = false;
     }
 
+    /// How many more cases may be found.
+    fn room(&self) -> usize {
+        match self.cases_max {
+            0 => usize::MAX,
+            most => most.saturating_sub(self.cases.len()),
+        }
+    }
+
     /// Whether reading has to stop here.
     fn is_full(&mut self) -> bool {
         self.capped = self.cases_max > 0 && self.cases.len() >= self.cases_max;

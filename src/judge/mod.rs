@@ -18,7 +18,7 @@ use crate::format::{Case, CaseText, Puzzle, Rows, classic, hexudoku as boards, k
 const BATCH: usize = kernel::LANES;
 
 /// Hexudoku boards that are judged at a time: their kernel takes any number, and much memory.
-const BOARDS: usize = 8 * kernel::LANES;
+const BOARDS: usize = 16 * kernel::LANES;
 
 /// Marks cases; the same cases get the same marks in every tier.
 ///
@@ -67,13 +67,7 @@ impl Judge {
             let batch = if run[0].text == CaseText::Hexudoku { BOARDS } else { BATCH };
             for batch in run.chunks(batch) {
                 match (&batch[0].text, batch[0].rows) {
-                    (CaseText::Classic { .. }, Rows::Lf) => {
-                        work.plain_solutions(batch, &mut scratch.lf, marks);
-                    }
-                    (CaseText::Classic { .. }, Rows::CrLf) => {
-                        work.plain_solutions(batch, &mut scratch.crlf, marks);
-                    }
-                    (CaseText::Classic { .. }, Rows::Any) => work.solutions(batch, marks),
+                    (CaseText::Classic { .. }, _) => work.solutions(batch, &mut scratch, marks),
                     (CaseText::Killer, _) => work.diagrams(batch, &mut scratch.diagram, marks),
                     (CaseText::Hexudoku, Rows::Lf) => {
                         work.plain_boards::<272>(batch, &mut scratch.counts, marks);
@@ -110,34 +104,41 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The texts of cases that all have `BYTES` bytes: as they lie if nothing is between them, else
-    /// copied to `copies`.
-    fn texts<'t, const BYTES: usize>(
-        &self,
-        batch: &[Case],
-        copies: &'t mut Vec<[u8; BYTES]>,
-    ) -> &'t [[u8; BYTES]]
-    where
-        'a: 't,
-    {
-        let (first, last) = (&batch[0], &batch[batch.len() - 1]);
-        if last.end - first.start == batch.len() * BYTES {
-            return self.window[first.start..last.end].as_chunks().0;
-        }
-        copies.clear();
-        copies.extend(batch.iter().filter_map(|case| self.text(case).first_chunk()));
-        copies
+    /// The texts of cases that all have `BYTES` bytes, if nothing is between them.
+    fn texts_in_place<const BYTES: usize>(&self, batch: &[Case]) -> Option<&'a [[u8; BYTES]]> {
+        let text = &self.window[batch[0].start..batch[batch.len() - 1].end];
+        (text.len() == batch.len() * BYTES).then_some(text.as_chunks().0)
     }
 
-    /// Solutions whose rows lie `BYTES` / 9 bytes apart.
+    /// Solutions however they lie: a batch as most of them do.
+    fn solutions(&self, batch: &[Case], scratch: &mut Scratch, marks: &mut Vec<Mark>) {
+        match batch.iter().map(|case| case.rows).find(|rows| *rows != Rows::Any) {
+            Some(rows @ Rows::CrLf) => {
+                self.plain_solutions(batch, rows, &mut scratch.crlf, marks);
+            }
+            rows => self.plain_solutions(batch, rows.unwrap_or(Rows::Lf), &mut scratch.lf, marks),
+        }
+    }
+
+    /// Solutions whose rows, if they are as `plain` says, lie `BYTES` / 9 bytes apart; the others
+    /// are looked at one by one.
     fn plain_solutions<const BYTES: usize>(
         &self,
         batch: &[Case],
+        plain: Rows,
         scratch: &mut PlainSolutions<BYTES>,
         marks: &mut Vec<Mark>,
     ) {
-        let texts = self.texts(batch, &mut scratch.texts);
-        let right = kernel::classic(self.tier, texts);
+        let in_place = batch.iter().all(|case| case.rows == plain);
+        let texts = in_place.then(|| self.texts_in_place(batch)).flatten();
+        let texts = texts.unwrap_or_else(|| {
+            for (copy, case) in scratch.texts.iter_mut().zip(batch) {
+                let text = (case.rows == plain).then(|| self.text(case).first_chunk()).flatten();
+                *copy = *text.unwrap_or(&[0; BYTES]);
+            }
+            &scratch.texts[..batch.len()]
+        });
+        let mut right = kernel::classic(self.tier, texts);
         let mut puzzle = usize::MAX;
         for (i, (case, text)) in batch.iter().zip(texts).enumerate() {
             let (of, givens) = self.givens(case);
@@ -145,14 +146,15 @@ impl<'a> Work<'a> {
                 puzzle = of;
                 scratch.givens.set(givens);
             }
-            let is_right = right >> i & 1 == 1 && scratch.givens.stand_in(text);
-            marks.push(if is_right { Mark::Correct } else { self.solution(case, givens) });
+            right &= !(u32::from(!scratch.givens.stand_in(text)) << i);
         }
-    }
-
-    /// Solutions however they lie.
-    fn solutions(&self, batch: &[Case], marks: &mut Vec<Mark>) {
-        marks.extend(batch.iter().map(|case| self.solution(case, self.givens(case).1)));
+        let first = marks.len();
+        marks.resize_with(first + batch.len(), || Mark::Correct);
+        for (i, (case, mark)) in batch.iter().zip(&mut marks[first..]).enumerate() {
+            if right >> i & 1 == 0 {
+                *mark = self.solution(case, self.givens(case).1);
+            }
+        }
     }
 
     fn solution(&self, case: &Case, givens: &Grid) -> Mark {
@@ -182,7 +184,12 @@ impl<'a> Work<'a> {
         marks: &mut Vec<Mark>,
     ) {
         counts.clear();
-        kernel::hexudoku(self.tier, self.texts::<BYTES>(batch, &mut Vec::new()), counts);
+        let mut copies = Vec::new();
+        let boards = self.texts_in_place::<BYTES>(batch).unwrap_or_else(|| {
+            copies.extend(batch.iter().filter_map(|case| self.text(case).first_chunk()));
+            &copies
+        });
+        kernel::hexudoku(self.tier, boards, counts);
         marks.extend(batch.iter().zip(counts).map(|(case, counted)| match counted {
             Some(counted) => Mark::Counted(*counted),
             None => self.board(case),
@@ -213,44 +220,76 @@ struct Scratch {
 
 /// Solutions whose rows lie `BYTES` / 9 bytes apart.
 struct PlainSolutions<const BYTES: usize> {
-    texts: Vec<[u8; BYTES]>,
+    texts: [[u8; BYTES]; BATCH],
     givens: Givens<BYTES>,
 }
 
 /// The givens of a puzzle as they must stand in the text of a solution.
+#[derive(Default)]
 struct Givens<const BYTES: usize> {
-    text: [u8; BYTES],
-    /// All bits of the bytes that are given.
-    mask: [u8; BYTES],
+    /// 16 bytes at a time, as many as there are whole ones.
+    pieces: [Piece; 6],
+    /// The last 16 bytes, some of which are in a piece before.
+    last: Piece,
+}
+
+/// Bytes of a text, and all bits of those that are given.
+#[derive(Clone, Copy, Default)]
+struct Piece {
+    text: [u8; 16],
+    mask: [u8; 16],
 }
 
 impl<const BYTES: usize> Default for PlainSolutions<BYTES> {
     fn default() -> Self {
-        let givens = Givens { text: [0; BYTES], mask: [0; BYTES] };
-        PlainSolutions { texts: Vec::new(), givens }
+        PlainSolutions { texts: [[0; BYTES]; BATCH], givens: Givens::default() }
     }
 }
 
 impl<const BYTES: usize> Givens<BYTES> {
     fn set(&mut self, givens: &Grid) {
-        let rows = self.text.chunks_exact_mut(BYTES / 9).zip(self.mask.chunks_exact_mut(BYTES / 9));
-        for ((text, mask), givens) in rows.zip(givens.chunks_exact(9)) {
-            text[..9].copy_from_slice(givens);
-            for (mask, given) in mask.iter_mut().zip(givens) {
-                *mask = if *given == b'.' { 0 } else { u8::MAX };
-            }
+        let mut text = [b'.'; BYTES];
+        let rows = text.chunks_exact_mut(BYTES / 9).zip(givens.as_chunks::<9>().0);
+        rows.for_each(|(text, givens)| text[..9].copy_from_slice(givens));
+        for (piece, text) in self.pieces.iter_mut().zip(text.as_chunks().0) {
+            *piece = Piece::of(text);
         }
+        self.last = text.last_chunk().map_or(Piece::default(), Piece::of);
     }
 
+    #[inline]
     fn stand_in(&self, solution: &[u8; BYTES]) -> bool {
-        let cells = solution.iter().zip(&self.text).zip(&self.mask);
-        cells.fold(0, |changed, ((cell, given), mask)| changed | ((cell ^ given) & mask)) == 0
+        let mut changed = [0; 16];
+        for (found, piece) in solution.as_chunks().0.iter().zip(&self.pieces) {
+            piece.add_changes(found, &mut changed);
+        }
+        if let Some(found) = solution.last_chunk() {
+            self.last.add_changes(found, &mut changed);
+        }
+        u128::from_ne_bytes(changed) == 0
+    }
+}
+
+impl Piece {
+    fn of(text: &[u8; 16]) -> Piece {
+        let mask = text.map(|given| if given.wrapping_sub(b'1') < 9 { u8::MAX } else { 0 });
+        Piece { text: *text, mask }
+    }
+
+    /// Adds the bits that are others than given.
+    #[inline(always)]
+    fn add_changes(&self, found: &[u8; 16], changed: &mut [u8; 16]) {
+        for i in 0..16 {
+            changed[i] |= (found[i] ^ self.text[i]) & self.mask[i];
+        }
     }
 }
 
 /// Whether two cases can be in one batch.
 fn are_alike(a: &Case, b: &Case) -> bool {
-    std::mem::discriminant(&a.text) == std::mem::discriminant(&b.text) && a.rows == b.rows
+    let is_solution = |case: &Case| matches!(case.text, CaseText::Classic { .. });
+    std::mem::discriminant(&a.text) == std::mem::discriminant(&b.text)
+        && (a.rows == b.rows || is_solution(a))
 }
 
 /// The mark of a case that is unreadable already.

@@ -168,6 +168,29 @@ fn grids_of_a_batch_do_not_mix() {
 }
 
 #[test]
+fn many_batches_are_judged_as_one_at_a_time() {
+    let chance = &mut Chance(44);
+    let grids = (0..5 * kernel::LANES + 7).map(|_| {
+        let mut grid = right_grid(chance);
+        if chance.one_in(2) {
+            grid.swap(chance.below(81), chance.below(81));
+        }
+        Grid::try_from(grid).unwrap()
+    });
+    let grids = grids.collect::<Vec<_>>();
+    for tier in Tier::available() {
+        for size in 0..grids.len() {
+            let grids = &grids[..size];
+            let batches = grids.chunks(kernel::LANES);
+            let expected = batches.map(|grids| kernel::classic(tier, grids)).collect::<Vec<_>>();
+            let mut right = vec![7];
+            kernel::classic_batches(tier, grids, &mut right);
+            assert_eq!((right[0], &right[1..]), (7, &expected[..]), "{tier}, {size} grids");
+        }
+    }
+}
+
+#[test]
 fn solutions_as_they_were_written_equal_the_oracle() {
     let chance = &mut Chance(5);
     for _ in 0..400 {

@@ -83,6 +83,25 @@ fn cases_as_nearly_all_are_lie_in_rows() {
 }
 
 #[test]
+fn solutions_that_lie_in_different_ways_get_the_same_marks_side_by_side() {
+    let chance = &mut Chance(80);
+    for seed in 0..40 {
+        let lf = text_of(Kind::Classic, 100, seed, 0.3);
+        let cases = found(Kind::Classic, &lf).cases;
+        let expected = check(Kind::Classic, &lf);
+        // Each solution with line ends of its own; some in no usual way.
+        let (mut text, mut done) = (Vec::new(), 0);
+        for case in &cases {
+            text.extend_from_slice(&lf[done..case.start]);
+            let end: &[u8] = chance.pick(&[b"\n".as_slice(), b"\r\n", b" \n"]);
+            text.extend(with_ends(&lf[case.start..case.end], &[end]));
+            done = case.end;
+        }
+        assert_eq!(check(Kind::Classic, &text), expected, "{}", text.escape_ascii());
+    }
+}
+
+#[test]
 fn bytes_that_matter_get_the_same_marks_in_all_tiers() {
     let chance = &mut Chance(77);
     for seed in 0..300 {

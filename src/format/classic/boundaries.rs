@@ -1,8 +1,8 @@
 //! Where blocks and their solutions begin and end.
 
-use super::{count, plain_rows, read_givens, read_plain_givens};
+use super::{count, plain_rows, plain_solutions, read_givens, read_plain_givens};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
-use crate::format::lines::{Fetched, Line, Lines, Step, is_blank};
+use crate::format::lines::{Fetched, Line, Lines, Step, has_line, is_blank};
 use crate::format::quote::Quoted;
 use crate::format::{Case, CaseText, Found, Puzzle, Rows};
 
@@ -157,27 +157,42 @@ impl Boundaries {
         puzzle: &mut Option<usize>,
         found: &mut Found,
     ) -> Step {
+        if let Some((rows, bytes)) = plain_rows(&lines.window[lines.at..]) {
+            self.tell(lines, rows, bytes, puzzle, found);
+            return Step::On;
+        }
         let mut at = lines.at;
-        let mut rows = Rows::Any;
-        let plain = plain_rows(&lines.window[at..]);
-        if let Some((plain, bytes)) = plain {
-            rows = plain;
-            at += bytes;
-        } else {
-            for row in 0..9 {
-                match lines.fetch(at, lines.at) {
-                    Fetched::Line(Line { next, .. }) => at = next,
-                    Fetched::More => return Step::Stop,
-                    Fetched::End => return self.missing(lines, at, row, missing_max, found),
-                    Fetched::Long => {
-                        lines.tell_too_large(found, at, row, self.left == 1);
-                        lines.advance(at, row);
-                        (self.rows, self.stage) = (9 - row as u8, Stage::SkipRows);
-                        return Step::On;
-                    }
+        for row in 0..9 {
+            let is_near = at + 9 <= lines.at + lines.case_bytes_max;
+            if is_near && has_line::<10>(&lines.window[at..]) {
+                at += 10;
+                continue;
+            }
+            match lines.fetch(at, lines.at) {
+                Fetched::Line(Line { next, .. }) => at = next,
+                Fetched::More => return Step::Stop,
+                Fetched::End => return self.missing(lines, at, row, missing_max, found),
+                Fetched::Long => {
+                    lines.tell_too_large(found, at, row, self.left == 1);
+                    lines.advance(at, row);
+                    (self.rows, self.stage) = (9 - row as u8, Stage::SkipRows);
+                    return Step::On;
                 }
             }
         }
+        self.tell(lines, Rows::Any, at - lines.at, puzzle, found);
+        Step::On
+    }
+
+    /// Tells a solution of so many bytes, and plain ones that lie behind it in the same way.
+    fn tell(
+        &mut self,
+        lines: &mut Lines,
+        rows: Rows,
+        bytes: usize,
+        puzzle: &mut Option<usize>,
+        found: &mut Found,
+    ) {
         let text = match &self.bad_puzzle {
             Some(why) => CaseText::Unreadable(Box::new(why.clone())),
             None => CaseText::Classic {
@@ -187,16 +202,22 @@ impl Boundaries {
                 }),
             },
         };
-        let (start, line, block_end) = (lines.at, lines.line, self.left == 1);
-        found.cases.push(Case { start, end: at, line, block_end, rows, text });
-        lines.advance(at, 9);
-        self.after_solution();
-        Step::On
+        let most = found.room().min(self.left as usize);
+        let behind = &lines.window[lines.at + bytes..];
+        let solutions = 1 + plain_solutions(behind, rows, most.saturating_sub(1));
+        let (first, line, last) = (lines.at, lines.line, self.left as usize - 1);
+        found.cases.extend((0..solutions).map(|i| {
+            let start = first + i * bytes;
+            let (end, line, text) = (start + bytes, line + 9 * i as u64, text.clone());
+            Case { start, end, line, block_end: i == last, rows, text }
+        }));
+        lines.advance(first + solutions * bytes, 9 * solutions as u64);
+        self.after_solutions(solutions as u32);
     }
 
-    /// Counts a solution as told.
-    fn after_solution(&mut self) {
-        self.left -= 1;
+    /// Counts solutions as told.
+    fn after_solutions(&mut self, solutions: u32) {
+        self.left -= solutions;
         self.stage = if self.left > 0 { Stage::Solution } else { Stage::Count };
         self.after_block = true;
     }
@@ -218,7 +239,7 @@ impl Boundaries {
                 }
                 Fetched::End => {
                     // The solution itself has been told already.
-                    self.after_solution();
+                    self.after_solutions(1);
                     return match self.left {
                         0 => Step::Stop,
                         _ => self.missing(lines, lines.at, 0, missing_max, found),
@@ -228,7 +249,7 @@ impl Boundaries {
         }
         self.rows -= 1;
         if self.rows == 0 {
-            self.after_solution();
+            self.after_solutions(1);
         }
         Step::On
     }

@@ -5,7 +5,7 @@ mod boundaries;
 pub(super) use boundaries::{Boundaries, Stage};
 
 use super::Rows;
-use super::lines::{self, integer, split, trim_end, trim_start};
+use super::lines::{self, has_line, integer, next_line, trim_end, trim_start};
 use super::quote::{LineFound, Quoted};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
 
@@ -30,15 +30,36 @@ pub struct Solution {
 /// ```
 pub fn solution(text: &[u8]) -> Solution {
     let mut solution = Solution { cells: [b' '; CELLS_9], long_rows: [0; 9] };
-    if let Some((_, bytes)) = plain_rows(text) {
-        for (cells, row) in solution.cells.chunks_exact_mut(9).zip(text.chunks_exact(bytes / 9)) {
-            let row = trim_end(&row[..9]);
-            cells[..row.len()].copy_from_slice(row);
-        }
-        return solution;
+    match plain_rows(text) {
+        Some((Rows::Lf, _)) => read_plain::<10>(text, &mut solution.cells),
+        Some(_) => read_plain::<11>(text, &mut solution.cells),
+        None => read_any(text, &mut solution),
     }
-    let rows = solution.cells.chunks_exact_mut(9).zip(&mut solution.long_rows);
-    for (line, (cells, long)) in split(text).zip(rows) {
+    solution
+}
+
+/// Reads rows of nine bytes that lie so many bytes apart.
+fn read_plain<const PITCH: usize>(text: &[u8], cells: &mut Grid) {
+    for (cells, row) in cells.as_chunks_mut::<9>().0.iter_mut().zip(text.as_chunks::<PITCH>().0) {
+        cells.copy_from_slice(&row[..9]);
+        // Whatever trailing blanks are is told as blanks.
+        if !row[8].is_ascii_digit() {
+            let end = trim_end(cells).len();
+            cells[end..].fill(b' ');
+        }
+    }
+}
+
+/// Reads rows however they lie.
+fn read_any(mut text: &[u8], solution: &mut Solution) {
+    let rows = solution.cells.as_chunks_mut::<9>().0.iter_mut().zip(&mut solution.long_rows);
+    for (cells, long) in rows {
+        if has_line::<10>(text) && text[8].is_ascii_digit() {
+            cells.copy_from_slice(&text[..9]);
+            text = &text[10..];
+            continue;
+        }
+        let Some(line) = next_line(&mut text) else { return };
         let row = trim_end(line);
         let written = row.len().min(9);
         cells[..written].copy_from_slice(&row[..written]);
@@ -46,13 +67,31 @@ pub fn solution(text: &[u8]) -> Solution {
             *long = row.len();
         }
     }
-    solution
 }
+
+/// Bytes of a solution whose rows all have nine and end in LF.
+const LF_BYTES: usize = 90;
+
+/// The same with CRLF.
+const CRLF_BYTES: usize = 99;
 
 /// How the rows lie with which `text` begins, and how many bytes they are, if they are nine rows of
 /// nine bytes without control characters, as nearly all are.
 fn plain_rows(text: &[u8]) -> Option<(Rows, usize)> {
-    lines::plain_rows::<9, 90, 99>(text, |byte| byte < b' ')
+    lines::plain_rows::<9, LF_BYTES, CRLF_BYTES, b' ', 0xFF>(text)
+}
+
+/// How many solutions that are plain and lie as `rows` say `text` begins with, `most` at most.
+fn plain_solutions(text: &[u8], rows: Rows, most: usize) -> usize {
+    fn run<const BYTES: usize>(text: &[u8], most: usize) -> usize {
+        let solutions = text.as_chunks().0.iter().take(most);
+        solutions.take_while(|text| lines::Plain::<9, BYTES, b' ', 0xFF>::is(text)).count()
+    }
+    match rows {
+        Rows::Lf => run::<LF_BYTES>(text, most),
+        Rows::CrLf => run::<CRLF_BYTES>(text, most),
+        Rows::Any => 0,
+    }
 }
 
 /// What each byte of text is in a puzzle: `b'1'` to `b'9'`, `b'.'`, or zero for what may not be there.
@@ -73,12 +112,16 @@ const GIVEN_OF: [u8; 256] = {
 fn read_plain_givens(text: &[u8]) -> Option<(usize, Grid)> {
     let (_, bytes) = plain_rows(text)?;
     let mut givens = [b'.'; CELLS_9];
+    for (givens, row) in givens.as_chunks_mut::<9>().0.iter_mut().zip(text.chunks_exact(bytes / 9))
+    {
+        givens.copy_from_slice(&row[..9]);
+    }
+    // All cells at a time.
     let mut good = true;
-    for (givens, row) in givens.chunks_exact_mut(9).zip(text.chunks_exact(bytes / 9)) {
-        for (given, found) in givens.iter_mut().zip(row) {
-            *given = GIVEN_OF[usize::from(*found)];
-            good &= *given != 0;
-        }
+    for cell in &mut givens {
+        let is_digit = cell.wrapping_sub(b'1') < 9;
+        good &= is_digit | (*cell == b'*') | (*cell == b'.') | (*cell == b'0');
+        *cell = if is_digit { *cell } else { b'.' };
     }
     good.then_some((bytes, givens))
 }

@@ -174,6 +174,23 @@ pub fn killer(tier: Tier, window: &[u8], cases: &[Case]) -> u32 {
     .unwrap_or_else(|| portable::killer(window, cases))
 }
 
+/// As [`classic`] for any number of grids: appends to `right` one number for each [`LANES`] of them,
+/// and for the rest. Grids that do not lie in a cache are judged faster so.
+pub fn classic_batches<const BYTES: usize>(
+    tier: Tier,
+    grids: &[[u8; BYTES]],
+    right: &mut Vec<u32>,
+) {
+    let done = match tier {
+        Tier::Portable => false,
+        #[cfg(target_arch = "x86_64")]
+        Tier::Avx2 => avx2::classic_batches(grids, right),
+    };
+    if !done {
+        right.extend(grids.chunks(LANES).map(portable::classic));
+    }
+}
+
 /// Appends to `counts` what becomes of each board when Lazy Larry fills it; `None` for one that
 /// holds something else than digits and blanks.
 ///

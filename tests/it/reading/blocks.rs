@@ -180,7 +180,9 @@ fn a_solution_or_row_that_is_too_large_costs_itself_alone() {
     };
     let text = String::from_utf8(good_block(3)).unwrap();
     let mut lines = text.lines().collect::<Vec<_>>();
-    let (long, half) = ("7".repeat(5000), "7".repeat(600));
+    let (long, half, most) = ("7".repeat(5000), "7".repeat(600), "7".repeat(1000));
+    lines[19] = &most;
+    assert_eq!(told(&lines.join("\n")), "correct, too-large 23:1, correct");
     lines[21] = &long;
     assert_eq!(told(&lines.join("\n")), "correct, too-large 22:1, correct");
     lines[19] = &long;

@@ -1,28 +1,44 @@
 //! Classic: 32 grids side by side, one a lane.
 
 use super::LANES;
-use super::lanes::{join, table, transpose};
+use super::lanes::{LINE_BYTES, join, prefetch, table, transpose};
 use crate::board::CELLS_9;
 use std::arch::x86_64::*;
 
 /// A grid is loaded in so many pieces of 16 bytes.
 const PIECES: usize = 6;
 
+/// So many batches before a batch is judged it is asked for. Pieces at a distance are nothing that
+/// a processor foresees, and memory is slow.
+const AHEAD: usize = 2;
+
 /// One byte of each grid for each byte of the pieces.
 type Bytes = [[__m256i; 16]; PIECES];
 
-/// Which grids have right houses; a grid is nine rows of `BYTES` / 9 bytes, of which the first nine
-/// are its cells.
+/// Which grids of each batch have right houses, appended to `right`; a grid is nine rows of `BYTES`
+/// / 9 bytes, of which the first nine are its cells.
 #[target_feature(enable = "avx2")]
-pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]; LANES]) -> u32 {
+pub(super) fn batches<const BYTES: usize>(batches: &[[[u8; BYTES]; LANES]], right: &mut Vec<u32>) {
+    right.extend(batches.iter().enumerate().map(|(i, batch)| {
+        let soon = batches.get(i + AHEAD).map_or(&[][..], |soon| soon.as_flattened());
+        classic(batch, soon)
+    }));
+}
+
+/// Which grids have right houses; `soon` are bytes that will be wanted soon.
+#[target_feature(enable = "avx2")]
+pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]; LANES], soon: &[u8]) -> u32 {
+    // A part of them at a time: more lines than a cache can be waiting for hold all else up.
+    let mut soon = soon.chunks((BYTES * LANES / PIECES).next_multiple_of(LINE_BYTES));
+    let mut part = || soon.next().unwrap_or_default();
     let at = Layout::<BYTES>::STARTS;
     let bytes = [
-        piece(grids, at[0]),
-        piece(grids, at[1]),
-        piece(grids, at[2]),
-        piece(grids, at[3]),
-        piece(grids, at[4]),
-        piece(grids, at[5]),
+        piece(grids, at[0], part()),
+        piece(grids, at[1], part()),
+        piece(grids, at[2], part()),
+        piece(grids, at[3], part()),
+        piece(grids, at[4], part()),
+        piece(grids, at[5], part()),
     ];
     right::<BYTES>(&bytes)
 }
@@ -69,10 +85,15 @@ impl<const BYTES: usize> Layout<BYTES> {
     };
 }
 
-/// The piece that begins at byte `at` of each grid.
+/// The piece that begins at byte `at` of each grid; `soon` are bytes that will be wanted soon.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn piece<const BYTES: usize>(grids: &[[u8; BYTES]; LANES], at: usize) -> [__m256i; 16] {
+fn piece<const BYTES: usize>(
+    grids: &[[u8; BYTES]; LANES],
+    at: usize,
+    soon: &[u8],
+) -> [__m256i; 16] {
+    prefetch(soon);
     let two = |i: usize| {
         let [low, high] = [&grids[i], &grids[i + 16]].map(|grid| grid[at..].first_chunk());
         join(low.unwrap_or(&[0; 16]), high.unwrap_or(&[0; 16]))

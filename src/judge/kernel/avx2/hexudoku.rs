@@ -1,7 +1,7 @@
 //! Hexudoku: 32 boards side by side, one a lane.
 
 use super::LANES;
-use super::lanes::{join, table, transpose, words};
+use super::lanes::{LINE_BYTES, join, prefetch, table, transpose, words};
 use crate::board::Counted;
 use std::arch::x86_64::*;
 
@@ -26,11 +26,15 @@ pub(super) fn hexudoku<const BYTES: usize>(
 ) {
     const { assert!(BYTES >= 256 && BYTES.is_multiple_of(SIDE)) };
     let mut sets = [[_mm256_setzero_si256(); 2]; SIDE * SIDE];
-    for boards in batches {
+    for (i, boards) in batches.iter().enumerate() {
+        // A part of the next batch at a time, while this one is read.
+        let next = batches.get(i + 1).map_or(&[][..], |next| next.as_flattened());
+        let mut next = next.chunks((BYTES * LANES / SIDE).next_multiple_of(LINE_BYTES));
         let mut readable = [_mm256_set1_epi8(-1); SIDE];
         let mut houses = Houses::empty();
         for (band, sets) in sets.as_chunks_mut::<BAND>().0.iter_mut().enumerate() {
             for (row, sets) in sets.as_chunks_mut::<SIDE>().0.iter_mut().enumerate() {
+                next.next().into_iter().for_each(prefetch);
                 let cells = read_row(boards, (band * 4 + row) * (BYTES / SIDE), &mut readable);
                 expand(&cells, sets);
             }

@@ -2,20 +2,39 @@
 
 use std::arch::x86_64::*;
 
+/// Bytes of a cache line.
+pub(super) const LINE_BYTES: usize = 64;
+
+/// Asks for `bytes`, so that they are in the nearest cache when they are read.
+#[inline]
+pub(super) fn prefetch(bytes: &[u8]) {
+    for line in bytes.iter().step_by(LINE_BYTES) {
+        // SAFETY: asking for an address has no effect on what the program sees, whatever the
+        // address is, and here it is that of a byte which may be read.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(line).cast()) };
+    }
+}
+
 /// 16 bytes in the lower half and 16 in the upper.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn join(low: &[u8; 16], high: &[u8; 16]) -> __m256i {
-    let (low, high) = (u128::from_le_bytes(*low), u128::from_le_bytes(*high));
-    _mm256_set_epi64x((high >> 64) as i64, high as i64, (low >> 64) as i64, low as i64)
+    _mm256_blend_epi32::<0xF0>(twice(low), twice(high))
+}
+
+/// 16 bytes in both halves.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn twice(bytes: &[u8; 16]) -> __m256i {
+    let both = u128::from_le_bytes(*bytes);
+    _mm256_broadcastsi128_si256(_mm_set_epi64x((both >> 64) as i64, both as i64))
 }
 
 /// A table of 16 bytes in both halves.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn table(bytes: [i8; 16]) -> __m256i {
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = bytes;
-    _mm256_broadcastsi128_si256(_mm_setr_epi8(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p))
+    twice(&bytes.map(|byte| byte as u8))
 }
 
 /// Turns 16 bytes of each of 32 boards into 16 vectors that hold one byte of each board.

@@ -32,7 +32,25 @@ pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> Option<u32> 
         }
     };
     // SAFETY: the function asks for nothing but AVX2, which this processor has.
-    Some(unsafe { classic::classic(batch) })
+    Some(unsafe { classic::classic(batch, &[]) })
+}
+
+/// As [`classic`] of each batch of grids, appended to `right`; false, and nothing, if this processor
+/// has no AVX2.
+pub(super) fn classic_batches<const BYTES: usize>(
+    grids: &[[u8; BYTES]],
+    right: &mut Vec<u32>,
+) -> bool {
+    if !is_available() {
+        return false;
+    }
+    let (batches, rest) = grids.as_chunks();
+    // SAFETY: the function asks for nothing but AVX2, which this processor has.
+    unsafe { classic::batches(batches, right) };
+    if !rest.is_empty() {
+        right.extend(classic(rest));
+    }
+    true
 }
 
 /// Appends what becomes of each board; false, and nothing, if this processor has no AVX2.
