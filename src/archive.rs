@@ -6,7 +6,7 @@ mod taking;
 #[cfg(test)]
 mod tests;
 
-pub use taking::{Places, Taken, Taker};
+pub use taking::{Places, Reader, Taken, Taker};
 
 use crate::submission::{Claimed, Name, Signature};
 use folder::{Folder, copy, rename_no_replace};
@@ -62,6 +62,11 @@ impl Archive {
     /// Begins to take files from the inbox into the archive.
     pub fn taker(&self) -> Taker<'_> {
         Taker::new(self)
+    }
+
+    /// Begins to read files in the archive.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader::new(self)
     }
 
     /// Completes a move across file systems that had begun: copies the hidden file into the
@@ -149,7 +154,7 @@ impl Archive {
     ///
     /// If it cannot be opened.
     pub fn read(&self, archived_as: &Name) -> io::Result<File> {
-        Folder::open(&self.archive, "".as_ref())?.open_file_below(archived_as.as_path())
+        self.reader().open(archived_as)
     }
 
     /// What the archive holds under this name, if anything.

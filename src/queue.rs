@@ -58,6 +58,8 @@ struct State {
     in_flight: HashMap<i64, Instant>,
     /// Since when the oldest file that is ready, but not taken, is ready.
     oldest_outside: Option<Instant>,
+    /// Files are on their way here.
+    more_coming: bool,
     closed: bool,
     /// Nothing is handed out any more.
     abandoned: bool,
@@ -269,10 +271,15 @@ impl Queue {
         }
     }
 
-    /// Whether nothing waits and nothing is being graded.
+    /// Whether nothing waits, nothing is being graded, and nothing is known to come at once.
     pub fn is_idle(&self) -> bool {
         let state = self.state();
-        state.files() == 0 && state.grading == 0
+        state.files() == 0 && state.grading == 0 && !state.more_coming
+    }
+
+    /// Takes note whether files are on their way here, so that it is not idle.
+    pub fn set_more_coming(&self, more_coming: bool) {
+        self.state().more_coming = more_coming;
     }
 
     /// Hands out nothing any more: what waits or is under way is left to the next start.
