@@ -13,7 +13,7 @@ use folder::{Folder, copy, rename_no_replace};
 use rustix::fs::{AtFlags, Mode, OFlags, unlinkat};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -32,8 +32,9 @@ pub struct Archive {
     inbox: PathBuf,
     archive: PathBuf,
     quarantine: PathBuf,
-    /// Folders in which something was renamed since the last [`Archive::sync`].
-    touched: Mutex<BTreeSet<PathBuf>>,
+    /// Paths of folders in which something was renamed since the last [`Archive::sync`]; to compare
+    /// them as paths takes longer.
+    touched: Mutex<BTreeSet<OsString>>,
 }
 
 impl Archive {
@@ -210,8 +211,8 @@ impl Archive {
     fn touch<const N: usize>(&self, folders: [&Path; N]) {
         let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
         for folder in folders {
-            if !touched.contains(folder) {
-                touched.insert(folder.to_owned());
+            if !touched.contains(folder.as_os_str()) {
+                touched.insert(folder.into());
             }
         }
     }

@@ -155,11 +155,12 @@ impl Archive {
 pub struct Reader<'a> {
     archive: &'a Archive,
     root: Option<Folder>,
+    quietly: bool,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(archive: &'a Archive) -> Reader<'a> {
-        Reader { archive, root: None }
+        Reader { archive, root: None, quietly: true }
     }
 
     /// Opens a submission's file for reading, whatever it is: never through a link, and without
@@ -173,6 +174,6 @@ impl<'a> Reader<'a> {
             Some(root) => root,
             None => Folder::open(&self.archive.archive, "".as_ref())?,
         };
-        self.root.insert(root).open_file_below(archived_as.as_path())
+        self.root.insert(root).open_file_below(archived_as.as_path(), &mut self.quietly)
     }
 }
