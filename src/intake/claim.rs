@@ -5,8 +5,8 @@ use crate::archive::{Archive, Taken};
 use crate::event::Via;
 use crate::ledger::Candidate;
 use crate::queue::Queue;
-use crate::submission::{Claimed, Name};
-use std::collections::{HashMap, VecDeque};
+use crate::submission::{Claimed, Name, Place};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::thread::{Builder, ScopedJoinHandle};
@@ -77,7 +77,7 @@ impl Intake {
         // Folders hold their entries in no order; people look for rows by name.
         batch.sort_by(|a, b| a.name.cmp(&b.name));
         if any {
-            self.claim_batch(batch);
+            self.claim_batch(batch, moving);
         }
         any
     }
@@ -90,7 +90,7 @@ impl Intake {
         }
     }
 
-    fn claim_batch(&mut self, batch: Vec<Ready>) {
+    fn claim_batch(&mut self, batch: Vec<Ready>, moving: &Batch) {
         let candidates: Vec<Candidate> = batch
             .iter()
             .map(|ready| Candidate {
@@ -102,7 +102,11 @@ impl Intake {
         let now_ms = jiff::Timestamp::now().as_millisecond();
         let archive = Arc::clone(&self.parts.archive);
         let mut places = archive.places();
-        match self.parts.ledger.claim(&candidates, now_ms, |name| places.place(name)) {
+        let promised: HashSet<&Name> = moving.claims.iter().map(|it| &it.archived_as).collect();
+        let place = |name: &Name| {
+            if promised.contains(name) { Place::Taken } else { places.place(name) }
+        };
+        match self.parts.ledger.claim(&candidates, now_ms, place) {
             Ok(claims) => {
                 self.parts.health.well("claims");
                 self.batch = Batch { files: batch, claims };
