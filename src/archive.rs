@@ -6,14 +6,14 @@ mod taking;
 #[cfg(test)]
 mod tests;
 
-pub use taking::{Places, Taken, Taker};
+pub use taking::{Places, Reader, Taken, Taker};
 
 use crate::submission::{Claimed, Name, Signature};
 use folder::{Folder, copy, rename_no_replace};
 use rustix::fs::{AtFlags, Mode, OFlags, unlinkat};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -32,8 +32,9 @@ pub struct Archive {
     inbox: PathBuf,
     archive: PathBuf,
     quarantine: PathBuf,
-    /// Folders in which something was renamed since the last [`Archive::sync`].
-    touched: Mutex<BTreeSet<PathBuf>>,
+    /// Paths of folders in which something was renamed since the last [`Archive::sync`]; to compare
+    /// them as paths takes longer.
+    touched: Mutex<BTreeSet<OsString>>,
 }
 
 impl Archive {
@@ -62,6 +63,11 @@ impl Archive {
     /// Begins to take files from the inbox into the archive.
     pub fn taker(&self) -> Taker<'_> {
         Taker::new(self)
+    }
+
+    /// Begins to read files in the archive.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader::new(self)
     }
 
     /// Completes a move across file systems that had begun: copies the hidden file into the
@@ -149,7 +155,7 @@ impl Archive {
     ///
     /// If it cannot be opened.
     pub fn read(&self, archived_as: &Name) -> io::Result<File> {
-        Folder::open(&self.archive, "".as_ref())?.open_file_below(archived_as.as_path())
+        self.reader().open(archived_as)
     }
 
     /// What the archive holds under this name, if anything.
@@ -205,8 +211,8 @@ impl Archive {
     fn touch<const N: usize>(&self, folders: [&Path; N]) {
         let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
         for folder in folders {
-            if !touched.contains(folder) {
-                touched.insert(folder.to_owned());
+            if !touched.contains(folder.as_os_str()) {
+                touched.insert(folder.into());
             }
         }
     }

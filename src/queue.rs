@@ -40,7 +40,10 @@ pub struct Flow {
 pub struct Queue {
     limits: Limits,
     state: Mutex<State>,
-    changed: Condvar,
+    /// Whoever waits for small files waits here, and for large ones there, so that nobody wakes for
+    /// nothing.
+    small_changed: Condvar,
+    large_changed: Condvar,
     on_room: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -58,6 +61,8 @@ struct State {
     in_flight: HashMap<i64, Instant>,
     /// Since when the oldest file that is ready, but not taken, is ready.
     oldest_outside: Option<Instant>,
+    /// Files are on their way here.
+    more_coming: bool,
     closed: bool,
     /// Nothing is handed out any more.
     abandoned: bool,
@@ -76,7 +81,13 @@ impl State {
 impl Queue {
     /// An empty queue.
     pub fn new(limits: Limits) -> Queue {
-        Queue { limits, state: Mutex::default(), changed: Condvar::new(), on_room: OnceLock::new() }
+        Queue {
+            limits,
+            state: Mutex::default(),
+            small_changed: Condvar::new(),
+            large_changed: Condvar::new(),
+            on_room: OnceLock::new(),
+        }
     }
 
     /// Has `notify` called whenever there may be room again, and when nothing is under way any
@@ -136,12 +147,20 @@ impl Queue {
     /// Puts files in, whether there is room or not: whoever takes files asks [`Queue::admit`].
     pub fn push_all(&self, files: impl IntoIterator<Item = Claimed>) {
         let mut state = self.state();
+        let (mut any_small, mut any_large) = (false, false);
         for claimed in files {
             let large = self.is_streamed(&claimed);
+            any_small |= !large;
+            any_large |= large;
             self.enqueue(&mut state, claimed, large);
         }
         drop(state);
-        self.changed.notify_all();
+        if any_small {
+            self.small_changed.notify_all();
+        }
+        if any_large {
+            self.large_changed.notify_all();
+        }
     }
 
     /// Puts a file that was handed out back in, to be streamed as a large one.
@@ -151,7 +170,7 @@ impl Queue {
         state.in_flight.remove(&claimed.id);
         self.enqueue(&mut state, claimed, true);
         drop(state);
-        self.changed.notify_all();
+        self.large_changed.notify_all();
     }
 
     /// Puts a file that was handed out back in, to be tried again at a later time.
@@ -162,7 +181,7 @@ impl Queue {
         state.bytes += self.weight(claimed.bytes);
         state.later.push((at, claimed));
         drop(state);
-        self.changed.notify_all();
+        self.wake_all();
     }
 
     fn enqueue(&self, state: &mut State, claimed: Claimed, large: bool) {
@@ -179,7 +198,7 @@ impl Queue {
     /// Waits for small files and hands out a batch of at most so many files and bytes, but at
     /// least one file. `None` when the queue is closed and nothing can come any more.
     pub fn next_batch(&self, files_max: usize, bytes_max: u64) -> Option<Vec<Claimed>> {
-        let mut state = self.wait_for(|state| state.small.len() > 0)?;
+        let mut state = self.wait_for(&self.small_changed, |state| state.small.len() > 0)?;
         let batch = state.small.take_batch(files_max, bytes_max);
         self.hand_out(state, &batch);
         Some(batch)
@@ -188,14 +207,23 @@ impl Queue {
     /// Waits for a large file and hands it out. `None` when the queue is closed and nothing can
     /// come any more.
     pub fn next_large(&self) -> Option<Claimed> {
-        let mut state = self.wait_for(|state| state.large.len() > 0)?;
+        let mut state = self.wait_for(&self.large_changed, |state| state.large.len() > 0)?;
         let claimed = state.large.take_batch(1, 0).pop()?;
         state.large_bytes -= self.weight(claimed.bytes);
         self.hand_out(state, std::slice::from_ref(&claimed));
         Some(claimed)
     }
 
-    fn wait_for(&self, there: impl Fn(&State) -> bool) -> Option<MutexGuard<'_, State>> {
+    fn wake_all(&self) {
+        self.small_changed.notify_all();
+        self.large_changed.notify_all();
+    }
+
+    fn wait_for(
+        &self,
+        changed: &Condvar,
+        there: impl Fn(&State) -> bool,
+    ) -> Option<MutexGuard<'_, State>> {
         let mut state = self.state();
         loop {
             let next_due = self.take_due(&mut state);
@@ -207,9 +235,9 @@ impl Queue {
             }
             state = match next_due {
                 Some(due) => {
-                    self.changed.wait_timeout(state, due).unwrap_or_else(PoisonError::into_inner).0
+                    changed.wait_timeout(state, due).unwrap_or_else(PoisonError::into_inner).0
                 }
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }
     }
@@ -226,7 +254,7 @@ impl Queue {
                 let large = self.is_streamed(&claimed);
                 self.enqueue(state, claimed, large);
             }
-            self.changed.notify_all();
+            self.wake_all();
         }
         state.later.iter().map(|(at, _)| at.saturating_duration_since(now)).min()
     }
@@ -246,7 +274,7 @@ impl Queue {
         let mut state = self.state();
         state.grading -= files;
         if state.is_over() {
-            self.changed.notify_all();
+            self.wake_all();
         }
     }
 
@@ -269,16 +297,21 @@ impl Queue {
         }
     }
 
-    /// Whether nothing waits and nothing is being graded.
+    /// Whether nothing waits, nothing is being graded, and nothing is known to come at once.
     pub fn is_idle(&self) -> bool {
         let state = self.state();
-        state.files() == 0 && state.grading == 0
+        state.files() == 0 && state.grading == 0 && !state.more_coming
+    }
+
+    /// Takes note whether files are on their way here, so that it is not idle.
+    pub fn set_more_coming(&self, more_coming: bool) {
+        self.state().more_coming = more_coming;
     }
 
     /// Hands out nothing any more: what waits or is under way is left to the next start.
     pub fn abandon(&self) {
         self.state().abandoned = true;
-        self.changed.notify_all();
+        self.wake_all();
     }
 
     /// Whether what is under way is to be left to the next start.
@@ -294,7 +327,7 @@ impl Queue {
     /// Nothing new is coming.
     pub fn close(&self) {
         self.state().closed = true;
-        self.changed.notify_all();
+        self.wake_all();
     }
 
     /// What waits and what is under way now.

@@ -8,16 +8,18 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
-/// The name of a submission: its path under the inbox, with `/`, as the bytes it consists of.
+/// The name of a submission: its path under the inbox, with `/`, as the bytes it consists of. Many
+/// hold the same one, so that it is shared.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Name(OsString);
+pub struct Name(Arc<OsStr>);
 
 impl Name {
     /// A name of these bytes; those of a path under the inbox neither begin nor end with `/`.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Name {
-        Name(OsString::from_vec(bytes.into()))
+        Name(OsString::from_vec(bytes.into()).into())
     }
 
     /// The name as bytes.
@@ -27,7 +29,7 @@ impl Name {
 
     /// The name as a relative path.
     pub fn as_path(&self) -> &Path {
-        Path::new(&self.0)
+        Path::new(&*self.0)
     }
 
     /// The name of something called `child` in the folder of this name; the empty name is the

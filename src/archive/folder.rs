@@ -70,10 +70,24 @@ impl Folder {
     }
 
     /// Opens a file at a path below this folder for reading: through no link at all, and without
-    /// waiting.
-    pub(super) fn open_file_below(&self, path: &Path) -> io::Result<File> {
+    /// waiting. `quietly` is without taking note of the time in the file's inode; it is unset where
+    /// the system does not let us.
+    pub(super) fn open_file_below(&self, path: &Path, quietly: &mut bool) -> io::Result<File> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        match rustix::fs::openat2(&self.fd, path, FILE, Mode::empty(), resolve) {
+        let open = |flags| rustix::fs::openat2(&self.fd, path, flags, Mode::empty(), resolve);
+        let opened = if *quietly {
+            match open(FILE | OFlags::NOATIME) {
+                // That is for a file's owner.
+                Err(Errno::PERM) => {
+                    *quietly = false;
+                    open(FILE)
+                }
+                other => other,
+            }
+        } else {
+            open(FILE)
+        };
+        match opened {
             Ok(file) => Ok(File::from(file)),
             // A system that cannot do it in one step does it in several.
             Err(Errno::NOSYS | Errno::PERM) => {

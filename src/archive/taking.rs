@@ -1,9 +1,8 @@
 //! Taking files from the inbox into the archive.
 
 use super::folder::{Folder, rename_no_replace};
-use super::{Archive, Errno, OsStr, Path, hidden, io};
+use super::{Archive, Errno, File, OsStr, Path, hidden, io};
 use crate::submission::{Claimed, Name, Place};
-use std::cell::RefCell;
 use std::ffi::OsString;
 
 /// What came of an attempt to take a file.
@@ -18,31 +17,44 @@ pub enum Taken {
 }
 
 /// Looks for places in the archive. Those in one folder mostly come one after the other, so the
-/// folder that was good last is not looked at again.
+/// folder that was good last is kept open.
 pub struct Places<'a> {
     archive: &'a Archive,
-    good: RefCell<Option<OsString>>,
+    good: Option<Good>,
+}
+
+/// A folder in the archive in which nothing but folders leads to it.
+struct Good {
+    name: OsString,
+    /// Nothing if it is not there yet, or cannot be opened.
+    folder: Option<Folder>,
 }
 
 impl<'a> Places<'a> {
     pub(super) fn new(archive: &'a Archive) -> Places<'a> {
-        Places { archive, good: RefCell::default() }
+        Places { archive, good: None }
     }
 
     /// Whether a file may lie in the archive under this name.
-    pub fn place(&self, archived_as: &Name) -> Place {
-        let (folder, _) = archived_as.split();
-        if self.good.borrow().as_deref() != Some(folder) {
-            if let Some(bytes) = self.blocked(folder) {
-                return Place::Blocked(bytes);
+    pub fn place(&mut self, archived_as: &Name) -> Place {
+        let (folder, file) = archived_as.split();
+        let good = match self.good.take().filter(|good| good.name == folder) {
+            Some(good) => good,
+            None => {
+                if let Some(bytes) = self.blocked(folder) {
+                    return Place::Blocked(bytes);
+                }
+                let opened = Folder::open(&self.archive.archive, folder).ok();
+                Good { name: folder.to_owned(), folder: opened }
             }
-            self.good.replace(Some(folder.to_owned()));
-        }
-        match self.archive.signature(archived_as) {
-            Some(_) => Place::Taken,
-            // Whatever else is wrong there shows when the file is moved.
-            None => Place::Free,
-        }
+        };
+        let is_there = match &good.folder {
+            Some(folder) => folder.has(file),
+            None => self.archive.signature(archived_as).is_some(),
+        };
+        self.good = Some(good);
+        // Whatever else is wrong there shows when the file is moved.
+        if is_there { Place::Taken } else { Place::Free }
     }
 
     /// How many bytes of a folder's name name something that is no folder, if any do.
@@ -136,5 +148,32 @@ impl Archive {
             let _ = rename_no_replace(&inbox, hidden.as_ref(), source, file);
         }
         taken
+    }
+}
+
+/// Reads files in the archive; its folder is kept open from one to the next.
+pub struct Reader<'a> {
+    archive: &'a Archive,
+    root: Option<Folder>,
+    quietly: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(archive: &'a Archive) -> Reader<'a> {
+        Reader { archive, root: None, quietly: true }
+    }
+
+    /// Opens a submission's file for reading, whatever it is: never through a link, and without
+    /// waiting at a FIFO.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub fn open(&mut self, archived_as: &Name) -> io::Result<File> {
+        let root = match self.root.take() {
+            Some(root) => root,
+            None => Folder::open(&self.archive.archive, "".as_ref())?,
+        };
+        self.root.insert(root).open_file_below(archived_as.as_path(), &mut self.quietly)
     }
 }

@@ -97,6 +97,39 @@ fn a_link_in_the_archive_is_not_read() {
 }
 
 #[test]
+fn files_are_read_one_after_the_other_and_their_owner_sees_no_trace_of_it() {
+    let room = room();
+    for name in ["p", "a/b/p"] {
+        let path = format!("archive/{name}");
+        room.write(&path, name);
+        let file = File::options().write(true).open(room.root.path().join(&path)).expect("it");
+        let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        file.set_times(fs::FileTimes::new().set_accessed(long_ago)).expect("a time");
+    }
+    let mut reader = room.archive.reader();
+    for name in ["p", "a/b/p", "p"] {
+        let mut file = reader.open(&Name::from_bytes(name)).expect("a file");
+        assert_eq!(io::read_to_string(&mut file).expect("its text"), name);
+        let accessed = file.metadata().expect("its times").atime();
+        assert_eq!(accessed, 1_000_000_000);
+    }
+    assert!(reader.open(&Name::from_bytes(*b"missing")).is_err());
+}
+
+#[test]
+fn a_file_that_comes_between_is_seen_by_places() {
+    let room = room();
+    room.write("archive/a/p", "");
+    let mut places = room.archive.places();
+    assert_eq!(places.place(&Name::from_bytes(*b"a/q")), Place::Free);
+    room.write("archive/a/q", "");
+    assert_eq!(places.place(&Name::from_bytes(*b"a/q")), Place::Taken);
+    assert_eq!(places.place(&Name::from_bytes(*b"b/q")), Place::Free);
+    room.write("archive/b/q", "");
+    assert_eq!(places.place(&Name::from_bytes(*b"b/q")), Place::Taken);
+}
+
+#[test]
 fn a_place_is_free_taken_or_blocked() {
     let room = room();
     room.write("archive/a/p", "");

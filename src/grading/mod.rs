@@ -114,21 +114,8 @@ impl Grading {
     /// Opens a submission's file and makes sure that it is what was taken.
     fn open(&self, claimed: &Claimed) -> Result<(File, Signature), Trouble> {
         let file = self.parts.archive.read(&claimed.archived_as)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(Trouble::Changed("it is not a regular file any more".into()));
-        }
-        let found = Signature::of(&metadata);
-        match &claimed.seen {
-            Some(seen) if !found.is_what_was_seen(seen) => {
-                Err(Trouble::Changed("it changed while it was taken".into()))
-            }
-            None if found.bytes != claimed.bytes => Err(Trouble::Changed(format!(
-                "it has {} bytes, and had {} when an earlier run took it",
-                found.bytes, claimed.bytes
-            ))),
-            _ => Ok((file, found)),
-        }
+        let found = what_was_taken(&file, claimed)?;
+        Ok((file, found))
     }
 
     /// Hands results on; waits while too many are on their way.
@@ -167,6 +154,25 @@ impl Grading {
             }
         }
         None
+    }
+}
+
+/// What an open file looks like, if that is what was taken.
+fn what_was_taken(file: &File, claimed: &Claimed) -> Result<Signature, Trouble> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(Trouble::Changed("it is not a regular file any more".into()));
+    }
+    let found = Signature::of(&metadata);
+    match &claimed.seen {
+        Some(seen) if !found.is_what_was_seen(seen) => {
+            Err(Trouble::Changed("it changed while it was taken".into()))
+        }
+        None if found.bytes != claimed.bytes => Err(Trouble::Changed(format!(
+            "it has {} bytes, and had {} when an earlier run took it",
+            found.bytes, claimed.bytes
+        ))),
+        _ => Ok(found),
     }
 }
 

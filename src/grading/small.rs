@@ -1,8 +1,10 @@
 //! Batches of small files: each is read whole and graded in one go.
 
 use super::{
-    Claimed, Found, Graded, Grading, Marker, Signature, Step, Tally, Trouble, event, guarded,
+    Claimed, Found, Graded, Grading, Marker, Signature, Step, Tally, Trouble, event, guarded, io,
+    what_was_taken,
 };
+use crate::archive;
 use crate::board::{Kind, Mark};
 use crate::format::{Reader, kind_by_name};
 use std::cell::RefCell;
@@ -16,7 +18,8 @@ const ROWS_BYTES_MAX: usize = 4 << 20;
 /// Memory of one thread, used again from file to file.
 #[derive(Default)]
 struct Scratch {
-    text: Vec<u8>,
+    /// As long as the largest file so far; only its beginning is a file's text.
+    buffer: Vec<u8>,
     found: Found,
     marks: Vec<Mark>,
     rows: Vec<u8>,
@@ -31,12 +34,16 @@ impl Grading {
     pub(super) fn grade_batch(&self, batch: Vec<Claimed>) {
         let mut scratch = SCRATCH.take();
         let mut results = Vec::with_capacity(batch.len());
-        let mut rows_bytes = 0;
+        let mut files = self.parts.archive.reader();
+        let (mut rows_bytes, mut bytes_read) = (0, 0);
         let mut spent = Spent::default();
         for claimed in batch {
             let start = Instant::now();
-            match guarded(|| self.grade_small(&claimed, &mut scratch)) {
+            match guarded(|| self.grade_small(&claimed, &mut files, &mut scratch)) {
                 Ok((kind, tally, step)) => {
+                    if let Step::Finished { bytes, .. } = step {
+                        bytes_read += bytes;
+                    }
                     spent.add(kind, tally.cases(), start.elapsed());
                     rows_bytes += scratch.rows.len();
                     let rows = vec![scratch.rows.clone()];
@@ -53,6 +60,7 @@ impl Grading {
         }
         self.hand_on_batch(results);
         spent.tell();
+        event::bytes_read(bytes_read);
         SCRATCH.replace(scratch);
     }
 
@@ -66,11 +74,12 @@ impl Grading {
     fn grade_small(
         &self,
         claimed: &Claimed,
+        files: &mut archive::Reader<'_>,
         scratch: &mut Scratch,
     ) -> Result<(Option<Kind>, Tally, Step), Trouble> {
-        let Scratch { text, found, marks, rows } = scratch;
-        self.read_whole(claimed, text)?;
-        event::bytes_read(text.len() as u64);
+        let Scratch { buffer, found, marks, rows } = scratch;
+        let bytes = self.read_whole(claimed, files, buffer)?;
+        let text = &buffer[..bytes];
         rows.clear();
         let case_rows = self.case_rows(claimed);
         let mut reader = Reader::new(kind_by_name(claimed.name.as_bytes()), self.limits());
@@ -96,19 +105,37 @@ impl Grading {
         }
     }
 
-    /// Reads the whole file, unless it changes meanwhile.
-    fn read_whole(&self, claimed: &Claimed, text: &mut Vec<u8>) -> Result<(), Trouble> {
-        let (mut file, before) = self.open(claimed)?;
+    /// Reads the whole file into the beginning of `buffer`, unless it changes meanwhile; how many
+    /// bytes it has.
+    fn read_whole(
+        &self,
+        claimed: &Claimed,
+        files: &mut archive::Reader<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<usize, Trouble> {
+        let mut file = files.open(&claimed.archived_as)?;
+        let before = what_was_taken(&file, claimed)?;
         if before.bytes > self.parts.settings.chunk_bytes_max as u64 {
             return Err(Trouble::Large);
         }
-        text.clear();
-        text.reserve(before.bytes as usize + 1);
-        (&mut file).take(before.bytes + 1).read_to_end(text)?;
-        if text.len() as u64 != before.bytes || Signature::of(&file.metadata()?) != before {
+        let bytes = before.bytes as usize;
+        // Room for one byte more, so that one call mostly tells whether there are more.
+        if buffer.len() <= bytes {
+            buffer.resize(bytes + 1, 0);
+        }
+        let mut read = 0;
+        while read < bytes {
+            match file.read(&mut buffer[read..=bytes]) {
+                Ok(0) => break,
+                Ok(more) => read += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if read != bytes || Signature::of(&file.metadata()?) != before {
             return Err(Trouble::Changed("it changed while it was read".into()));
         }
-        Ok(())
+        Ok(bytes)
     }
 }
 

@@ -1,20 +1,58 @@
 //! Claiming: one ledger transaction for the files that are about to be taken, then a rename each.
 
 use super::{Intake, Look, Ready, event};
-use crate::archive::Taken;
+use crate::archive::{Archive, Taken};
 use crate::event::Via;
 use crate::ledger::Candidate;
-use crate::submission::{Claimed, Name};
-use std::collections::{HashMap, VecDeque};
+use crate::queue::Queue;
+use crate::submission::{Claimed, Name, Place};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::io;
+use std::sync::Arc;
+use std::thread::{Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long a file that could not be taken is left alone before the second try; with each further
 /// failure it is longer.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
+/// How many files are handed on together.
+const FILES_HANDED_ON: usize = 64;
+
+/// Files that the ledger knows as claimed, in the same order, and that are still to be moved.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) files: Vec<Ready>,
+    claims: Vec<Claimed>,
+}
+
+impl Batch {
+    /// Moves the files and hands those on that are in the archive now.
+    fn take(&self, archive: &Archive, queue: &Queue) -> Vec<io::Result<Taken>> {
+        let mut taker = archive.taker();
+        let mut done = Vec::with_capacity(self.claims.len());
+        for claims in self.claims.chunks(FILES_HANDED_ON) {
+            let from = done.len();
+            done.extend(claims.iter().map(|claimed| taker.take(claimed)));
+            let moved = claims.iter().zip(&done[from..]);
+            let moved = moved.filter(|(_, taken)| matches!(taken, Ok(Taken::Yes)));
+            queue.push_all(moved.map(|(claimed, _)| claimed.clone()));
+        }
+        done
+    }
+}
+
 impl Intake {
-    /// Takes as many of the ready files as the queue has room for; whether that was any.
-    pub(super) fn claim(&mut self) -> bool {
+    /// Looks for files and claims as many as the queue has room for; whether that was any.
+    fn look_and_claim(&mut self, moving: &Batch) -> bool {
+        self.go_on_walking();
+        self.look_at_due();
+        self.claim(moving)
+    }
+
+    /// Claims as many of the ready files as the queue has room for beside those that are on their way
+    /// to it; whether that was any.
+    fn claim(&mut self, moving: &Batch) -> bool {
         if self.ready.is_empty() {
             return false;
         }
@@ -26,11 +64,9 @@ impl Intake {
         }
         let most = self.parts.settings.claim_files_max;
         take_turns(&mut self.ready);
-        let looked_at = self.ready.iter().take(most);
-        let admitted = self
-            .parts
-            .queue
-            .admit(looked_at.map(|ready| (&ready.name, ready.look.signature.bytes)));
+        let looked_at = moving.files.iter().chain(self.ready.iter().take(most));
+        let looked_at = looked_at.map(|ready| (&ready.name, ready.look.signature.bytes));
+        let admitted = self.parts.queue.admit(looked_at).split_off(moving.files.len());
         let mut batch = Vec::with_capacity(admitted.len());
         let mut left = VecDeque::new();
         for (i, ready) in std::mem::take(&mut self.ready).into_iter().enumerate() {
@@ -41,7 +77,7 @@ impl Intake {
         // Folders hold their entries in no order; people look for rows by name.
         batch.sort_by(|a, b| a.name.cmp(&b.name));
         if any {
-            self.claim_batch(batch);
+            self.claim_batch(batch, moving);
         }
         any
     }
@@ -54,7 +90,7 @@ impl Intake {
         }
     }
 
-    fn claim_batch(&mut self, batch: Vec<Ready>) {
+    fn claim_batch(&mut self, batch: Vec<Ready>, moving: &Batch) {
         let candidates: Vec<Candidate> = batch
             .iter()
             .map(|ready| Candidate {
@@ -64,12 +100,16 @@ impl Intake {
             })
             .collect();
         let now_ms = jiff::Timestamp::now().as_millisecond();
-        let archive = std::sync::Arc::clone(&self.parts.archive);
-        let places = archive.places();
-        match self.parts.ledger.claim(&candidates, now_ms, |name| places.place(name)) {
+        let archive = Arc::clone(&self.parts.archive);
+        let mut places = archive.places();
+        let promised: HashSet<&Name> = moving.claims.iter().map(|it| &it.archived_as).collect();
+        let place = |name: &Name| {
+            if promised.contains(name) { Place::Taken } else { places.place(name) }
+        };
+        match self.parts.ledger.claim(&candidates, now_ms, place) {
             Ok(claims) => {
                 self.parts.health.well("claims");
-                self.take_all(batch, claims);
+                self.batch = Batch { files: batch, claims };
             }
             Err(error) => {
                 self.parts.health.unwell("claims", format!("cannot take files: {error}"));
@@ -81,26 +121,52 @@ impl Intake {
         }
     }
 
-    fn take_all(&mut self, batch: Vec<Ready>, claims: Vec<Claimed>) {
+    /// Moves the files of the batch that is claimed. If there is more to do, the next batch is
+    /// looked for and claimed meanwhile, since either waits for the disk.
+    pub(super) fn take_and_claim(&mut self) -> bool {
+        let batch = std::mem::take(&mut self.batch);
+        if batch.files.is_empty() {
+            return self.look_and_claim(&batch);
+        }
+        let (archive, queue) = (Arc::clone(&self.parts.archive), Arc::clone(&self.parts.queue));
+        let take = || batch.take(&archive, &queue);
+        let taken = if self.has_work() {
+            let taken = std::thread::scope(|scope| {
+                let taking = Builder::new().name("take".into()).spawn_scoped(scope, take);
+                self.look_and_claim(&batch);
+                taking.map(ScopedJoinHandle::join)
+            });
+            match taken {
+                Ok(Ok(taken)) => taken,
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                // The system gives no more threads.
+                Err(_) => take(),
+            }
+        } else {
+            queue.set_more_coming(false);
+            take()
+        };
+        self.settle_up(&batch, taken);
+        true
+    }
+
+    /// Deals with what came of moving the files of a batch.
+    fn settle_up(&mut self, batch: &Batch, taken: Vec<io::Result<Taken>>) {
         let mut released = Vec::new();
         let (mut by_event, mut by_scan) = (0, 0);
         let mut failed = false;
-        let archive = std::sync::Arc::clone(&self.parts.archive);
-        let mut taker = archive.taker();
-        let mut taken = Vec::with_capacity(batch.len());
-        for (ready, claimed) in batch.iter().zip(claims) {
-            match taker.take(&claimed) {
+        for ((ready, claimed), taken) in batch.files.iter().zip(&batch.claims).zip(taken) {
+            match taken {
                 Ok(Taken::Yes) => {
                     match ready.via {
                         Via::Event => by_event += 1,
                         Via::Scan => by_scan += 1,
                     }
-                    self.waiting.forget(&ready.name);
-                    taken.push(claimed);
+                    self.waiting.taken(ready);
                 }
                 Ok(Taken::Gone) => {
                     released.push(claimed.id);
-                    self.waiting.forget(&ready.name);
+                    self.waiting.taken(ready);
                 }
                 Ok(Taken::Occupied) => {
                     released.push(claimed.id);
@@ -116,9 +182,8 @@ impl Intake {
                 }
             }
         }
-        self.parts.queue.push_all(taken);
         // What is wrong with one file or folder of the inbox keeps nobody else from being graded.
-        match failed.then(|| archive.probe()) {
+        match failed.then(|| self.parts.archive.probe()) {
             Some(Err(error)) => {
                 let reason = format!("cannot move files into the archive: {error}");
                 self.parts.health.unwell("archive", reason);
@@ -128,8 +193,20 @@ impl Intake {
         event::claimed(by_event + by_scan);
         event::found(Via::Event, by_event);
         event::found(Via::Scan, by_scan);
-        if let Err(error) = self.parts.ledger.release(&released) {
-            // The next start finds these claims without files and releases them.
+        self.release(&released);
+    }
+
+    /// Lets go of a batch that is claimed, but whose files were not moved.
+    pub(super) fn let_go(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        let ids: Vec<i64> = batch.claims.iter().map(|claimed| claimed.id).collect();
+        self.release(&ids);
+    }
+
+    fn release(&self, ids: &[i64]) {
+        if let Err(error) = self.parts.ledger.release(ids) {
+            // The next start finds claims whose files lie in the inbox, or nowhere, and releases
+            // them.
             self.parts.health.unwell("claims", format!("cannot release claims: {error}"));
         }
     }
@@ -139,7 +216,7 @@ impl Intake {
         match self.parts.archive.put_back(&claimed) {
             Ok(true) => {
                 event::put_back(&claimed.name, &why);
-                self.forget_claim(&claimed);
+                self.release(&[claimed.id]);
                 self.wait_for_closing(&claimed.name);
                 self.parts.queue.done([claimed.id]);
             }
@@ -155,13 +232,6 @@ impl Intake {
                 event::put_back_failed(&claimed.name, &error);
                 self.returned.push((Instant::now() + RETRY_AFTER, claimed, why));
             }
-        }
-    }
-
-    fn forget_claim(&mut self, claimed: &Claimed) {
-        if let Err(error) = self.parts.ledger.release(&[claimed.id]) {
-            // The next start sees that the file lies in the inbox again and releases the claim.
-            self.parts.health.unwell("claims", format!("cannot release claims: {error}"));
         }
     }
 
@@ -190,14 +260,14 @@ impl Intake {
 
 /// Puts ready files in an order in which folders take turns.
 fn take_turns(ready: &mut VecDeque<Ready>) {
-    let mut turns: HashMap<Vec<u8>, usize> = HashMap::new();
-    let mut turn_of = |ready: &Ready| {
-        let turn = turns.entry(ready.name.folder().unwrap_or_default().to_owned()).or_default();
+    let mut turns: HashMap<&[u8], usize> = HashMap::new();
+    let mut turn_of = Vec::with_capacity(ready.len());
+    for file in ready.iter() {
+        let turn = turns.entry(file.name.folder().unwrap_or_default()).or_default();
         *turn += 1;
-        *turn
-    };
-    let turns: Vec<usize> = ready.iter().map(&mut turn_of).collect();
-    let mut with_turns: Vec<(usize, Ready)> = turns.into_iter().zip(ready.drain(..)).collect();
+        turn_of.push(*turn);
+    }
+    let mut with_turns: Vec<(usize, Ready)> = turn_of.into_iter().zip(ready.drain(..)).collect();
     with_turns.sort_by_key(|(turn, _)| *turn);
     ready.extend(with_turns.into_iter().map(|(_, ready)| ready));
 }

@@ -19,6 +19,7 @@ use crate::health::Health;
 use crate::ledger::Ledger;
 use crate::queue::Queue;
 use crate::submission::{Claimed, Name};
+use claim::Batch;
 use scan::Scan;
 use std::collections::{HashSet, VecDeque};
 use std::fs::Metadata;
@@ -64,6 +65,8 @@ pub struct Intake {
     watching: Watching,
     waiting: WaitingRoom,
     ready: VecDeque<Ready>,
+    /// What is claimed, and is moved next.
+    batch: Batch,
     walk: Walk,
     scan: Option<Scan>,
     next_scan: Instant,
@@ -163,6 +166,7 @@ impl Intake {
             hints,
             watching,
             ready: VecDeque::new(),
+            batch: Batch::default(),
             walk: Walk::default(),
             scan: None,
             next_scan: Instant::now(),
@@ -186,17 +190,16 @@ impl Intake {
             && !self.is_done_for_once()
         {
             self.parts.health.beat("intake");
-            let oldest = self.waiting.oldest_ready(Instant::now());
-            self.parts.queue.set_oldest_outside(oldest);
             self.read_mail();
-            self.go_on_walking();
-            self.look_at_due();
             self.retry_returned();
-            let took = self.claim();
-            if !(took && self.has_work()) {
+            let got_on = self.take_and_claim();
+            self.tell_queue();
+            if !(got_on && (self.has_work() || !self.batch.files.is_empty())) {
                 self.wait();
             }
         }
+        self.let_go();
+        self.tell_queue();
         self.put_back_the_last();
         self.parts.health.rest("intake");
         if self.parts.once { self.waiting.len() + self.unreadable_folders } else { 0 }
@@ -222,8 +225,18 @@ impl Intake {
             && (self.scans_finished > 0 || self.scans_failed >= TRIES_FOR_ONCE)
             && self.waiting.holds_only_failed(TRIES_FOR_ONCE)
             && self.returned.is_empty()
+            && self.batch.files.is_empty()
             && self.parts.queue.flow().in_flight_files == 0
             && self.parts.queue.is_idle()
+    }
+
+    /// Tells the queue of what is on its way to it.
+    fn tell_queue(&self) {
+        let now = Instant::now();
+        let settled = self.waiting.next_due().filter(|due| *due <= now);
+        let ready = self.ready.iter().chain(&self.batch.files).map(|ready| ready.since);
+        self.parts.queue.set_oldest_outside(ready.chain(settled).min());
+        self.parts.queue.set_more_coming(!self.batch.files.is_empty());
     }
 
     /// Whether there is something to do without waiting for anybody.

@@ -178,7 +178,7 @@ impl Ledger {
         &self,
         candidates: &[Candidate],
         received_at_ms: i64,
-        place: impl Fn(&Name) -> Place,
+        mut place: impl FnMut(&Name) -> Place,
     ) -> Result<Vec<Claimed>, Error> {
         let mut promised = HashSet::new();
         self.transaction(|transaction| {

@@ -6,7 +6,11 @@ use crate::submission::{Name, Place};
 const NAME_BYTES_MAX: usize = 255;
 
 /// The first name for a submission in the archive that is free.
-pub(super) fn free_archive_name(name: &Name, attempt: u32, place: impl Fn(&Name) -> Place) -> Name {
+pub(super) fn free_archive_name(
+    name: &Name,
+    attempt: u32,
+    mut place: impl FnMut(&Name) -> Place,
+) -> Name {
     let mut name = name.clone();
     let mut k = 0;
     loop {

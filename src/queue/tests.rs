@@ -87,6 +87,21 @@ fn batches_keep_order_and_bounds_and_large_files_have_their_own_lane() {
 }
 
 #[test]
+fn it_is_not_idle_while_files_wait_are_graded_or_are_on_their_way() {
+    let queue = Queue::new(LIMITS);
+    assert!(queue.is_idle());
+    queue.set_more_coming(true);
+    assert!(!queue.is_idle());
+    queue.push_all([file(1, 4)]);
+    queue.set_more_coming(false);
+    assert!(!queue.is_idle());
+    assert_eq!(ids(queue.next_batch(9, 9)), Some(vec![1]));
+    assert!(!queue.is_idle());
+    queue.graded(1);
+    assert!(queue.is_idle());
+}
+
+#[test]
 fn a_closed_queue_ends_only_when_nothing_can_come_back() {
     let queue = Queue::new(LIMITS);
     queue.push_all([file(1, 4)]);

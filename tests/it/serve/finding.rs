@@ -26,6 +26,22 @@ fn files_that_were_there_before_the_start_are_graded() {
 }
 
 #[test]
+fn files_that_need_many_claims_are_each_taken_once() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.claim_files_max", 7);
+    for i in 0..300 {
+        sandbox.write(format!("inbox/{}/p{i}", i % 9), some(i));
+    }
+    let output = sandbox.once();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!((sandbox.submissions().len(), names(&sandbox).len()), (300, 300));
+    assert!(sandbox.submissions().iter().all(|row| row.get("attempt") == "1"));
+    let done = "SELECT count(*) FROM submissions WHERE state <> 'claimed'";
+    let done: u32 = sandbox.ledger().query_row(done, [], |row| row.get(0)).unwrap();
+    assert_eq!(done, 300);
+}
+
+#[test]
 fn a_folder_that_is_moved_in_is_graded_whole_without_a_scan() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.scan_every_ms", 86_400_000).start();
