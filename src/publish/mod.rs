@@ -34,6 +34,9 @@ const SMALL_BLOCK_BYTES: usize = 64 << 10;
 /// The longest time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
 
+/// How long results wait for others at most, in times of what the last commit took.
+const WAIT_IN_COMMITS: u32 = 2;
+
 /// The pause after the first failed commit; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
@@ -88,6 +91,8 @@ pub struct Publisher {
     parts: Parts,
     reports: Reports,
     pending: Pending,
+    /// How long the last commit took.
+    last_commit: Duration,
     /// Results could not be made durable before the end of the service.
     gave_up: bool,
 }
@@ -134,7 +139,13 @@ impl Publisher {
     /// The stage.
     pub fn new(parts: Parts) -> Publisher {
         let reports = Reports::new(parts.reports.clone(), parts.open_reports_max);
-        Publisher { parts, reports, pending: Pending::default(), gave_up: false }
+        Publisher {
+            parts,
+            reports,
+            pending: Pending::default(),
+            last_commit: Duration::ZERO,
+            gave_up: false,
+        }
     }
 
     /// Publishes results until nobody can send any more. `false` if the last ones could not be
@@ -167,8 +178,11 @@ impl Publisher {
         all_committed
     }
 
+    /// How long results may wait for others: the more a commit costs, the longer, so that commits
+    /// take up a part of the time only.
     fn wait_max(&self) -> Duration {
-        Duration::from_millis(self.parts.settings.commit_wait_ms_max)
+        let most = Duration::from_millis(self.parts.settings.commit_wait_ms_max);
+        most.min(self.last_commit * WAIT_IN_COMMITS)
     }
 
     fn is_full(&self) -> bool {
@@ -210,7 +224,8 @@ impl Publisher {
             let start = Instant::now();
             match self.try_commit() {
                 Ok(bytes) => {
-                    event::committed(bytes, start.elapsed());
+                    self.last_commit = start.elapsed();
+                    event::committed(bytes, self.last_commit);
                     self.parts.health.well("reports");
                     self.settle_up();
                     return true;
