@@ -66,10 +66,10 @@ fn as_told(found: &Found, marks: &[Mark]) -> Vec<Case> {
     told.collect()
 }
 
-/// The ways for cases that lie in no usual way, and for each case alone, give the same marks.
+/// The way for cases that lie in no usual way, and the one for a case alone, give the same marks.
 fn check_ways(tier: Tier, text: &[u8], mut found: Found, expected: &[Mark]) {
     let judge = Judge::new(tier);
-    for (case, mark) in found.cases.iter().zip(expected).take(40) {
+    for (case, mark) in found.cases.iter().zip(expected).take(5) {
         let mut alone = Vec::new();
         judge.mark(text, std::slice::from_ref(case), &found.puzzles, &mut alone);
         assert_eq!(alone, std::slice::from_ref(mark));

@@ -43,6 +43,11 @@ fn check(name: &Name) {
     let (folder, file) = report.split();
     assert!(file.len() <= 255, "{report}");
     assert_eq!(folder.is_empty(), name.folder().is_none());
+    // A folder that is called as another one's report has another report.
+    let stem = file.as_encoded_bytes().strip_suffix(b".csv").unwrap();
+    if name.folder() != Some(stem) {
+        assert_ne!(report_of(&Name::from_bytes([stem, b"/x"].concat())), report, "{report}");
+    }
     assert_eq!(kind_by_name(name.as_bytes()), kind_of(name.as_bytes()));
 }
 

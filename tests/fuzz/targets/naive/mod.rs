@@ -8,6 +8,7 @@ mod cases;
 use crate::oracle;
 use cases::{BORDER, board, diagram, is_hexudoku};
 use gridmark::board::Kind;
+use std::collections::HashMap;
 
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -41,7 +42,8 @@ fn faults(told: Vec<oracle::Told>) -> Expected {
 
 /// The kind of a file and its cases; at most so many solutions that are missing at its end.
 pub fn grade(forced: Option<Kind>, bytes: &[u8], missing_max: u64) -> (Option<Kind>, Vec<Case>) {
-    let mut file = File { bytes, lines: lines(bytes), at: 0, cases: Vec::new() };
+    let (lines, known, cases) = (lines(bytes), HashMap::new(), Vec::new());
+    let mut file = File { bytes, lines, at: 0, cases, known };
     while file.next_is_blank() {
         file.at += 1;
     }
@@ -125,6 +127,8 @@ struct File<'a> {
     /// The next line.
     at: usize,
     cases: Vec<Case>,
+    /// Texts that were judged before, in this block if they are solutions: the oracle is slow.
+    known: HashMap<&'a [u8], Expected>,
 }
 
 impl<'a> File<'a> {
@@ -157,6 +161,18 @@ impl<'a> File<'a> {
         self.cases.push(Case { start, end, line: self.at as u64 + 1, block_end, mark });
     }
 
+    /// The mark of a text, whose place is no part of it unless it is unreadable.
+    fn judged(&mut self, text: &'a [u8], judge: impl FnOnce() -> Expected) -> Expected {
+        if let Some(mark) = self.known.get(text) {
+            return mark.clone();
+        }
+        let mark = judge();
+        if !matches!(mark, Expected::Unreadable(..)) {
+            self.known.insert(text, mark.clone());
+        }
+        mark
+    }
+
     fn diagrams(&mut self) {
         while let Some(first) = self.next() {
             if is_blank(first) {
@@ -164,7 +180,8 @@ impl<'a> File<'a> {
                 continue;
             }
             let (start, (end, next)) = (self.offset(self.at), self.diagram_end());
-            let mark = diagram(&self.bytes[start..end], self.at + 1);
+            let (text, line) = (&self.bytes[start..end], self.at + 1);
+            let mark = self.judged(text, || diagram(text, line));
             self.tell(start, end, true, mark);
             self.at = next;
         }
@@ -232,6 +249,7 @@ impl<'a> File<'a> {
 
     /// A puzzle and so many solutions.
     fn block(&mut self, solutions: u64, missing_max: u64) {
+        self.known.clear();
         let mut givens = Vec::new();
         let mut bad = None;
         for _ in 0..9 {
@@ -251,8 +269,10 @@ impl<'a> File<'a> {
             if rows.len() < 9 {
                 return self.missing(solutions - number, rows.len(), missing_max);
             }
-            let mark = bad.clone().unwrap_or_else(|| faults(oracle::classic(&rows, &givens)));
             let (start, end) = (self.offset(self.at), self.offset(self.at + 9));
+            let mark = bad.clone().unwrap_or_else(|| {
+                self.judged(&self.bytes[start..end], || faults(oracle::classic(&rows, &givens)))
+            });
             self.tell(start, end, number + 1 == solutions, mark);
             self.at += 9;
         }
@@ -280,7 +300,8 @@ impl<'a> File<'a> {
             }
             if !is_blank(first) {
                 let (start, end) = (self.offset(self.at), self.offset(next));
-                let mark = board(&self.bytes[start..end], self.at + 1);
+                let (text, line) = (&self.bytes[start..end], self.at + 1);
+                let mark = self.judged(text, || board(text, line));
                 self.tell(start, end, true, mark);
             }
             self.at = next;
