@@ -8,7 +8,8 @@ use gridmark::format::{Found, Limits, Reader};
 use gridmark::windows::Windows;
 use std::io::{self, Read};
 
-const TEXT_BYTES_MAX: usize = 1 << 15;
+/// Some times the limits: reading byte by byte takes its time.
+const TEXT_BYTES_MAX: usize = 1 << 13;
 
 /// A file in any windows, with checkpoints between them and small limits, gives the cases and marks
 /// that it gives in one window.

@@ -200,7 +200,8 @@ impl<'a> File<'a> {
                 return (text_end, line);
             }
             if number < 19 {
-                alternating &= content.starts_with(if number % 2 == 0 { b"+" } else { b"|" });
+                alternating &=
+                    content.starts_with(if number.is_multiple_of(2) { b"+" } else { b"|" });
             }
             let next = self.offset(line + 1);
             if number > 0 && !alternating && bare == BORDER {
