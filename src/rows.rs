@@ -19,23 +19,35 @@ pub const SUBMISSION_HEADER: &str = "submission,attempt,received_at,graded_at,by
 /// Where a submission's case rows go, below the folder of reports: `folders/<folder>.csv`, or
 /// `loose.csv` for a file that lies in no folder.
 ///
-/// A folder whose name leaves no room for `.csv` in a file name is cut and told apart by a hash.
+/// A folder whose name leaves no room for `.csv` in a file name is cut and told apart by a hash; so
+/// is one whose name looks as if that had been done already.
 pub fn report_of(name: &Name) -> Name {
     const FILE_NAME_BYTES_MAX: usize = 255;
     let Some(folder) = name.folder() else {
         return Name::from_bytes(*b"loose.csv");
     };
     let mut path = b"folders/".to_vec();
-    if folder.len() + ".csv".len() <= FILE_NAME_BYTES_MAX {
+    if folder.len() + ".csv".len() <= FILE_NAME_BYTES_MAX && !looks_cut(folder) {
         path.extend_from_slice(folder);
     } else {
         let hash = blake3::hash(folder).to_hex();
-        path.extend_from_slice(&folder[..200]);
+        path.extend_from_slice(&folder[..CUT_BYTES]);
         path.push(b'~');
-        path.extend_from_slice(&hash.as_bytes()[..32]);
+        path.extend_from_slice(&hash.as_bytes()[..HASH_DIGITS]);
     }
     path.extend_from_slice(b".csv");
     Name::from_bytes(path)
+}
+
+/// What is left of the name of a folder that is cut, and of its hash.
+const CUT_BYTES: usize = 200;
+const HASH_DIGITS: usize = 32;
+
+/// Whether a folder is called as one that was cut.
+fn looks_cut(folder: &[u8]) -> bool {
+    folder.len() == CUT_BYTES + 1 + HASH_DIGITS
+        && folder[CUT_BYTES] == b'~'
+        && folder[CUT_BYTES + 1..].iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Text that a spreadsheet takes for a formula gets an apostrophe in front. So does text that
@@ -226,6 +238,22 @@ mod tests {
         rows.append(1_234_567, kind, mark, &mut ours);
         let row = CaseRow { detail: mark.detail(), verdict: mark.verdict().word(), ..row };
         assert_eq!(String::from_utf8(ours), String::from_utf8(record(&row)));
+    }
+
+    #[test]
+    fn a_folder_that_is_called_as_a_cut_one_has_a_report_of_its_own() {
+        let report = |folder: &[u8]| report_of(&Name::from_bytes([folder, b"/x"].concat()));
+        let long = report(&b"a".repeat(252));
+        let (_, file) = long.split();
+        let stem = file.as_encoded_bytes().strip_suffix(b".csv").expect("it ends so");
+        assert_eq!(stem.len(), CUT_BYTES + 1 + HASH_DIGITS);
+        let same = report(stem);
+        assert_ne!(same, long);
+        let (_, file) = same.split();
+        assert_ne!(report(file.as_encoded_bytes().strip_suffix(b".csv").expect("so too")), same);
+        let other = [&b"a".repeat(200)[..], b"~", &b"g".repeat(32)].concat();
+        assert_eq!(report(&other).split().1.len(), other.len() + 4);
+        assert!(report(&other).as_bytes().ends_with(b"g.csv"));
     }
 
     #[test]

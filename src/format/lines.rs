@@ -116,8 +116,13 @@ impl Lines<'_> {
         while self.window[self.at..].starts_with(BOM) {
             self.at += BOM.len();
         }
-        let rest = &self.window[self.at..];
-        self.end || rest.is_empty() || !BOM.starts_with(rest)
+        !self.ends_in_bom(self.at)
+    }
+
+    /// Whether the window ends inside or right behind what may be a byte-order mark at `at`.
+    pub fn ends_in_bom(&self, at: usize) -> bool {
+        let rest = &self.window[at..];
+        !self.end && !rest.is_empty() && BOM.starts_with(rest)
     }
 
     /// An unreadable case that begins here and ends at `end`.

@@ -5,6 +5,7 @@ mod command;
 mod config;
 mod core_kit;
 mod explaining;
+mod fuzz;
 mod generate;
 mod http;
 mod judging;

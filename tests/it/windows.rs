@@ -146,6 +146,20 @@ fn every_split_in_two_gives_the_same_cases_and_marks() {
 }
 
 #[test]
+fn a_byte_order_mark_behind_a_diagram_as_long_as_may_be_is_waited_for() {
+    let chance = &mut Chance(5000);
+    let (diagram, next) = (right_diagram(chance), right_diagram(chance));
+    for end in ["\n", "\r\n"] {
+        let diagram = diagram.trim_end().replace('\n', end);
+        for length in LIMITS.case_bytes_max - 3..LIMITS.case_bytes_max + 3 {
+            let text = format!("{diagram:length$}{end}\u{feff}{next}");
+            let whole = grade(None, LIMITS, text.as_bytes());
+            assert_eq!(grade_in_windows(None, text.as_bytes(), || 1), whole, "{length}");
+        }
+    }
+}
+
+#[test]
 fn cases_lie_in_order_and_within_the_limit() {
     for seed in 2000..2200 {
         let text = any_text(&mut Chance(seed));

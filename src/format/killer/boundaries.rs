@@ -69,6 +69,8 @@ impl Boundaries {
                 _ if seen.whole_drawing() && begins_drawing(lines, at) => {
                     return end_case(lines, found, seen.text_end, at, seen.lines);
                 }
+                // That byte may still come behind a byte-order mark.
+                _ if seen.whole_drawing() && lines.ends_in_bom(at) => return Step::Stop,
                 Fetched::More => return Step::Stop,
                 Fetched::End => {
                     end_case(lines, found, seen.text_end, at, seen.lines);

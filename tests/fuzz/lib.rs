@@ -1,0 +1,13 @@
+//! The fuzz targets as a library, so that each program in `bin/` is one line.
+//!
+//! They share the oracle and the kit of the tests, which use them in turn: tests/it/fuzz.rs runs
+//! every target over the corpus.
+
+#![allow(dead_code)]
+
+#[path = "../it/core_kit.rs"]
+mod core_kit;
+#[path = "../it/oracle.rs"]
+mod oracle;
+
+pub mod targets;

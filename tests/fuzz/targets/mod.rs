@@ -1,0 +1,46 @@
+//! What is fuzzed: functions of arbitrary bytes, which panic where gridmark breaks a promise.
+//!
+//! No bytes are bad input to them: whatever they are, they say what is to be tried.
+
+mod check;
+mod checkpoint;
+mod config;
+mod naive;
+mod names;
+mod steer;
+mod structured;
+mod windows;
+
+pub use checkpoint::checkpoint;
+pub use config::config;
+pub use names::names;
+pub use structured::structured;
+pub use windows::windows;
+
+use gridmark::board::Kind;
+
+/// A target: its name, which is that of its program and of its folder in the corpus, and itself.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const ALL: [Target; 6] = [
+    ("grade", grade),
+    ("structured", structured),
+    ("windows", windows),
+    ("checkpoint", checkpoint),
+    ("names", names),
+    ("config", config),
+];
+
+/// Whether a kind is forced, and which.
+const KINDS: [Option<Kind>; 4] =
+    [None, Some(Kind::Killer), Some(Kind::Classic), Some(Kind::Hexudoku)];
+
+/// A file of any bytes is graded as the oracle grades it, in every tier.
+///
+/// The first byte says which kind is forced, if any; the others are the file.
+pub fn grade(bytes: &[u8]) {
+    if let Some((kind, text)) = bytes.split_first() {
+        check::check(KINDS[usize::from(kind % 4)], text);
+    }
+}
