@@ -11,5 +11,6 @@ mod names;
 mod recovery;
 mod reports;
 mod settling;
+mod soak;
 mod surface;
 mod watching;
