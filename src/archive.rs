@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -184,8 +184,12 @@ impl Archive {
         let folder = Folder::open_or_make(&self.archive, "".as_ref())?;
         let name = format!("{HIDDEN_PREFIX}probe");
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(&folder, &name, flags, Mode::from_raw_mode(0o600))?;
-        Ok(unlinkat(&folder, &name, AtFlags::empty())?)
+        let mut file =
+            File::from(rustix::fs::openat(&folder, &name, flags, Mode::from_raw_mode(0o600))?);
+        // A full disk still takes names.
+        let written = file.write_all(&[0; 4096]);
+        unlinkat(&folder, &name, AtFlags::empty())?;
+        written
     }
 
     /// How many files lie in quarantine.

@@ -49,9 +49,9 @@ impl Health {
         }
     }
 
-    /// Whether what is concerned keeps the service from being ready.
-    pub fn is_unwell(&self, what: &'static str) -> bool {
-        self.state().reasons.contains_key(what)
+    /// Why what is concerned keeps the service from being ready, if it does.
+    pub fn reason(&self, what: &'static str) -> Option<String> {
+        self.state().reasons.get(what).cloned()
     }
 
     /// This thread moves.

@@ -6,6 +6,7 @@ use crate::event::Via;
 use crate::ledger::Candidate;
 use crate::submission::{Claimed, Name};
 use std::collections::{HashMap, VecDeque};
+use std::io;
 use std::time::{Duration, Instant};
 
 /// How long a file that could not be taken is left alone before the second try; with each further
@@ -18,9 +19,9 @@ impl Intake {
         if self.ready.is_empty() {
             return false;
         }
-        if self.parts.health.is_unwell("disk") {
+        if let Some(why) = self.parts.health.reason("disk") {
             if self.parts.once {
-                self.leave_ready();
+                self.leave_ready(&why);
             }
             return false;
         }
@@ -47,9 +48,9 @@ impl Intake {
     }
 
     /// A run that is to end does not wait for room on the disk for ever.
-    fn leave_ready(&mut self) {
+    fn leave_ready(&mut self, why: &str) {
         for ready in std::mem::take(&mut self.ready) {
-            event::claim_failed(&ready.name, &"the disk cannot be written or is nearly full");
+            event::claim_failed(&ready.name, &why);
             self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
         }
     }
@@ -84,7 +85,7 @@ impl Intake {
     fn take_all(&mut self, batch: Vec<Ready>, claims: Vec<Claimed>) {
         let mut released = Vec::new();
         let (mut by_event, mut by_scan) = (0, 0);
-        let mut failed = false;
+        let mut failed = None;
         let archive = std::sync::Arc::clone(&self.parts.archive);
         let mut taker = archive.taker();
         let mut taken = Vec::with_capacity(batch.len());
@@ -112,18 +113,16 @@ impl Intake {
                         released.push(claimed.id);
                     }
                     self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
-                    failed = true;
+                    failed = worse(failed, error);
                 }
             }
         }
         self.parts.queue.push_all(taken);
         // What is wrong with one file or folder of the inbox keeps nobody else from being graded.
-        match failed.then(|| archive.probe()) {
-            Some(Err(error)) => {
-                let reason = format!("cannot move files into the archive: {error}");
-                self.parts.health.unwell("archive", reason);
-            }
-            Some(Ok(())) | None => self.parts.health.well("archive"),
+        match failed {
+            Some(error) if is_of_the_disk(&error) => self.archive_is_unwell(&error),
+            Some(_) => self.probe_archive(),
+            None => self.parts.health.well("archive"),
         }
         event::claimed(by_event + by_scan);
         event::found(Via::Event, by_event);
@@ -131,6 +130,25 @@ impl Intake {
         if let Err(error) = self.parts.ledger.release(&released) {
             // The next start finds these claims without files and releases them.
             self.parts.health.unwell("claims", format!("cannot release claims: {error}"));
+        }
+    }
+
+    fn archive_is_unwell(&self, error: &io::Error) {
+        let reason = format!("cannot move files into the archive: {error}");
+        self.parts.health.unwell("archive", reason);
+    }
+
+    fn probe_archive(&self) {
+        match self.parts.archive.probe() {
+            Err(error) => self.archive_is_unwell(&error),
+            Ok(()) => self.parts.health.well("archive"),
+        }
+    }
+
+    /// Nothing waits any more that could show that the archive is well again.
+    pub(super) fn look_at_archive(&self) {
+        if self.waiting.len() == 0 && self.parts.health.reason("archive").is_some() {
+            self.probe_archive();
         }
     }
 
@@ -186,6 +204,17 @@ impl Intake {
             self.put_back(claimed, why);
         }
     }
+}
+
+/// Whether it is the disk that is full or cannot be written, rather than something with one file.
+fn is_of_the_disk(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem)
+}
+
+/// The error that says more of the disk.
+fn worse(known: Option<io::Error>, error: io::Error) -> Option<io::Error> {
+    Some(known.filter(is_of_the_disk).unwrap_or(error))
 }
 
 /// Puts ready files in an order in which folders take turns.

@@ -3,6 +3,7 @@
 //! Results that arrive close together share one commit. If the disk refuses, the same results are
 //! tried again until it takes them: the reports are cut back first, so that no row is there twice.
 
+mod error;
 mod reports;
 
 use crate::archive::Archive;
@@ -16,6 +17,7 @@ use crate::printable;
 use crate::queue::{Budget, Queue};
 use crate::rows::{CASE_HEADER, Outcome, SUBMISSION_HEADER, report_of, submission_row};
 use crate::submission::{Claimed, Graded, Name, Progress, Status, Step, Tally};
+use error::Error;
 use jiff::Timestamp;
 use reports::Reports;
 use std::collections::BTreeMap;
@@ -88,6 +90,8 @@ pub struct Publisher {
     parts: Parts,
     reports: Reports,
     pending: Pending,
+    /// When it is next looked whether somebody has changed a report.
+    next_look: Instant,
     /// Results could not be made durable before the end of the service.
     gave_up: bool,
 }
@@ -110,31 +114,12 @@ struct Result {
     rows_bytes: usize,
 }
 
-/// What keeps results from being committed.
-#[derive(Debug, thiserror::Error)]
-enum Error {
-    #[error("cannot write the report {report}: {source}")]
-    Report { report: String, source: std::io::Error },
-    #[error("cannot write the report {report} anew: {why}")]
-    Rebuild { report: String, why: String },
-    #[error(
-        "the disk that holds {folder} has {free} bytes free, fewer than \
-         publish.disk_free_bytes_min = {least}"
-    )]
-    DiskNearlyFull { folder: String, free: u64, least: u64 },
-    #[error("cannot write to {folder}: {why}")]
-    Disk { folder: String, why: String },
-    #[error("cannot make the archive durable: {0}")]
-    Archive(std::io::Error),
-    #[error(transparent)]
-    Ledger(#[from] crate::ledger::Error),
-}
-
 impl Publisher {
     /// The stage.
     pub fn new(parts: Parts) -> Publisher {
         let reports = Reports::new(parts.reports.clone(), parts.open_reports_max);
-        Publisher { parts, reports, pending: Pending::default(), gave_up: false }
+        let pending = Pending::default();
+        Publisher { parts, reports, pending, next_look: Instant::now(), gave_up: false }
     }
 
     /// Publishes results until nobody can send any more. `false` if the last ones could not be
@@ -162,9 +147,24 @@ impl Publisher {
             {
                 all_committed &= self.commit();
             }
+            if self.pending.results.is_empty() && (!open || self.next_look <= Instant::now()) {
+                self.look_after_reports();
+            }
         }
         self.parts.health.rest("publish");
         all_committed
+    }
+
+    /// Puts reports right that somebody has changed, though there may be nothing to add to them.
+    fn look_after_reports(&mut self) {
+        self.next_look = Instant::now() + BEAT;
+        match self.reports.look_after(&self.parts) {
+            Ok(()) => self.parts.health.well("reports"),
+            Err(error) => {
+                event::commit_failed(&error);
+                self.parts.health.unwell("reports", error.to_string());
+            }
+        }
     }
 
     fn wait_max(&self) -> Duration {
