@@ -158,6 +158,12 @@ impl Archive {
         path.symlink_metadata().ok().map(|found| Signature::of(&found))
     }
 
+    /// Whether the archive holds a regular file under this name.
+    pub fn holds_file(&self, archived_as: &Name) -> bool {
+        let path = self.archive.join(archived_as.as_path());
+        path.symlink_metadata().is_ok_and(|found| found.is_file())
+    }
+
     /// What the inbox holds under this name, if anything.
     pub fn signature_in_inbox(&self, name: &Name) -> Option<Signature> {
         let path = self.inbox.join(name.as_path());

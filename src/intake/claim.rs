@@ -161,7 +161,13 @@ impl Intake {
                 self.wait_for_closing(&claimed.name);
                 self.parts.queue.done([claimed.id]);
             }
-            // Something newer lies there by now. What we have is what was handed in before it, so
+            // Something newer lies there by now. A link or a FIFO that was swapped in between look
+            // and taking is no submission: it goes back as soon as there is room for it.
+            Ok(false) if !self.parts.archive.holds_file(&claimed.archived_as) => {
+                event::put_back_failed(&claimed.name, &"something newer lies in its place");
+                self.returned.push((Instant::now() + RETRY_AFTER * 16, claimed, why));
+            }
+            // What we have is what was handed in before it, so
             // that is graded as it is.
             Ok(false) => {
                 self.parts.queue.done([claimed.id]);

@@ -302,7 +302,10 @@ impl Intake {
             if let Some(watches) = &mut self.watching.watches {
                 watches.disarm(path);
             }
-            return;
+            // The word of it may come late, when another folder has its name already.
+            if !path.is_dir() {
+                return;
+            }
         }
         let Ok(below) = path.strip_prefix(self.parts.archive.inbox()) else {
             return;

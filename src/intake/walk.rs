@@ -4,9 +4,12 @@
 //! gone on with at any entry, so that it never holds more than a few names in memory.
 
 use crate::submission::Name;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 use std::collections::VecDeque;
-use std::fs::{DirEntry, Metadata, ReadDir};
+use std::fs::{DirEntry, File, Metadata, ReadDir};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// How many entries a top-level folder yields before it is the next one's turn.
@@ -159,21 +162,50 @@ impl Turn {
     }
 
     fn enter(&mut self, folder: Name, inbox: &Path, guide: &mut impl Guide) -> Step {
-        let path = inbox.join(folder.as_path());
-        let opened = path.metadata().and_then(|metadata| {
-            guide.entering(&path, &metadata);
-            path.read_dir()
-        });
-        match opened {
+        match open(inbox, &folder, guide) {
             Ok(entries) => {
                 self.open.push((folder, entries));
                 Step::Nothing
             }
             // Whoever moved it away has caused an event for where it is now.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.spreads => Step::Nothing,
+            Err(error) if is_no_folder(&error) && !self.spreads => Step::Nothing,
             Err(error) => Step::Found(Entry::Failed(folder, error)),
         }
     }
+}
+
+/// Opens a folder for reading, by no way that leads through a link; the inbox itself may be one.
+fn open(inbox: &Path, folder: &Name, guide: &mut impl Guide) -> io::Result<ReadDir> {
+    let path = inbox.join(folder.as_path());
+    if folder.as_bytes().is_empty() {
+        guide.entering(&path, &path.metadata()?);
+        return path.read_dir();
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::openat(CWD, inbox, flags, Mode::empty())?;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    match rustix::fs::openat2(&root, folder.as_path(), flags, Mode::empty(), resolve) {
+        Ok(opened) => {
+            let opened = File::from(opened);
+            guide.entering(&path, &opened.metadata()?);
+            match Path::new(&format!("/proc/self/fd/{}", opened.as_raw_fd())).read_dir() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => path.read_dir(),
+                read => read,
+            }
+        }
+        // A system that cannot do it in one step.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            guide.entering(&path, &path.metadata()?);
+            path.read_dir()
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a folder is not there any more, or a link has taken its place or that of one above it.
+fn is_no_folder(error: &io::Error) -> bool {
+    let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|code| gone.contains(&code))
 }
 
 /// What one entry of a folder is.
@@ -304,6 +336,20 @@ mod tests {
             assert!(open <= 8 + 1, "{open} folders are open");
         }
         assert_eq!(files, 40);
+    }
+
+    #[test]
+    fn no_link_that_took_the_place_of_a_folder_is_followed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        write(folder.path(), "outside/deep/secret");
+        write(folder.path(), "inbox/p");
+        let inbox = folder.path().join("inbox");
+        let to = folder.path().join("outside");
+        std::os::unix::fs::symlink(to, inbox.join("swapped")).expect("a link");
+        let mut walk = Walk::new(64);
+        walk.add_folder(Name::from_bytes(*b"swapped"));
+        walk.add_folder(Name::from_bytes(*b"swapped/deep"));
+        assert_eq!(files(&mut walk, &inbox, 64), [""; 0]);
     }
 
     #[test]

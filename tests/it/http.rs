@@ -68,7 +68,8 @@ impl Server {
         let (end, ended) = channel();
         runtime.spawn(async move {
             http::serve(listener, Arc::new(shown), options, stopped).await;
-            end.send(()).unwrap();
+            // Whoever waits for the end may be gone by then.
+            let _ = end.send(());
         });
         Server { address, stop: Some(stop), ended, _runtime: runtime }
     }

@@ -83,6 +83,24 @@ fn events_that_the_system_loses_are_made_up_for_by_a_scan() {
     sandbox.wait_for(5);
 }
 
+/// The system tells of the end of a folder only when nobody has it open any more; by then another
+/// one may be there under its name.
+#[test]
+fn a_folder_whose_end_is_told_late_does_not_take_the_watch_of_the_one_that_followed() {
+    let mut sandbox = watching();
+    sandbox.write("inbox/a/1", hexudoku(1));
+    sandbox.wait_for(1);
+    let held = fs::File::open(sandbox.path("inbox/a")).unwrap();
+    fs::remove_dir_all(sandbox.path("inbox/a")).unwrap();
+    sandbox.write("inbox/a/2", hexudoku(1));
+    sandbox.wait_for(2);
+    drop(held);
+    for i in 3..=12 {
+        sandbox.write(format!("inbox/a/{i}"), hexudoku(1));
+        sandbox.wait_for(i);
+    }
+}
+
 /// More events than the system's queue holds, all of them of files to be graded, and folders made
 /// meanwhile among them.
 #[test]
@@ -93,14 +111,17 @@ fn more_files_than_the_queue_of_events_holds_are_each_graded_once() {
     sandbox.pause();
     // Each is made, written and closed.
     for i in 0..6_000 {
-        let folder = if i % 2 == 0 { "old".to_owned() } else { format!("new/{}/deep", i % 64) };
+        let folder = if i % 2 == 0 { "old".to_owned() } else { format!("new/{}/deep", i % 6) };
         let path = sandbox.path(format!("inbox/{folder}/{i}"));
-        if i % 2 == 1 && i < 128 {
+        if i < 6 {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
         }
         fs::write(path, "no puzzle at all\n").unwrap();
     }
     sandbox.go_on();
+    sandbox.wait_until("all are graded", |sandbox| {
+        sandbox.metrics().sum("gridmark_submissions_total") >= 6_001.0
+    });
     let rows = sandbox.wait_for(6_001);
     let mut names: Vec<&str> = rows.iter().map(|row| row.get("submission")).collect();
     names.sort();
