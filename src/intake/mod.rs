@@ -270,10 +270,9 @@ impl Intake {
 
     fn read_mail(&mut self) {
         // No more than that: whoever floods us with events does not keep us from the rest.
-        for mail in self.hints.try_iter().take(HINTS_A_ROUND).collect::<Vec<_>>() {
-            if let Some((path, hint)) = mail {
-                self.follow(&path, hint);
-            }
+        let mail: Vec<_> = self.hints.try_iter().take(HINTS_A_ROUND).flatten().collect();
+        for (path, hint) in mail {
+            self.follow(&path, hint);
         }
         for (claimed, why) in self.mailbox.take_returned() {
             self.put_back(claimed, why);

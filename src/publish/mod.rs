@@ -20,7 +20,7 @@ use crate::submission::{Claimed, Graded, Name, Progress, Status, Step, Tally};
 use error::Error;
 use jiff::Timestamp;
 use reports::Reports;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -90,6 +90,8 @@ pub struct Publisher {
     parts: Parts,
     reports: Reports,
     pending: Pending,
+    /// Results for which there is no room in this commit.
+    backlog: VecDeque<Graded>,
     /// When it is next looked whether somebody has changed a report.
     next_look: Instant,
     /// Results could not be made durable before the end of the service.
@@ -119,7 +121,8 @@ impl Publisher {
     pub fn new(parts: Parts) -> Publisher {
         let reports = Reports::new(parts.reports.clone(), parts.open_reports_max);
         let pending = Pending::default();
-        Publisher { parts, reports, pending, next_look: Instant::now(), gave_up: false }
+        let (backlog, next_look) = (VecDeque::new(), Instant::now());
+        Publisher { parts, reports, pending, backlog, next_look, gave_up: false }
     }
 
     /// Publishes results until nobody can send any more. `false` if the last ones could not be
@@ -127,20 +130,14 @@ impl Publisher {
     pub fn run(mut self, results: &Receiver<Vec<Graded>>) -> bool {
         let mut open = true;
         let mut all_committed = true;
-        while open {
+        while open || !self.backlog.is_empty() {
             self.parts.health.beat("publish");
             match results.recv_timeout(self.patience()) {
-                Ok(graded) => {
-                    graded.into_iter().for_each(|graded| self.add(graded));
-                    while !self.is_full()
-                        && let Ok(graded) = results.try_recv()
-                    {
-                        graded.into_iter().for_each(|graded| self.add(graded));
-                    }
-                }
+                Ok(graded) => self.backlog.extend(graded),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => open = false,
             }
+            self.fill(results);
             let nothing_else_comes = !open || self.parts.queue.is_idle();
             let waited = self.pending.since.is_some_and(|since| since.elapsed() >= self.wait_max());
             if !self.pending.results.is_empty() && (nothing_else_comes || waited || self.is_full())
@@ -176,9 +173,23 @@ impl Publisher {
             || self.pending.rows.len() >= self.parts.open_reports_max
     }
 
+    /// Takes results up to what one commit may hold.
+    fn fill(&mut self, results: &Receiver<Vec<Graded>>) {
+        while !self.is_full() {
+            match self.backlog.pop_front() {
+                Some(graded) => self.add(graded),
+                None => match results.try_recv() {
+                    Ok(graded) => self.backlog.extend(graded),
+                    Err(_) => return,
+                },
+            }
+        }
+    }
+
     /// How long the next result may keep those that are pending waiting.
     fn patience(&self) -> Duration {
         match self.pending.since {
+            _ if !self.backlog.is_empty() => Duration::ZERO,
             Some(_) if self.parts.queue.is_idle() => Duration::ZERO,
             Some(since) => {
                 self.wait_max().saturating_sub(since.elapsed()).min(Duration::from_millis(2))
@@ -261,6 +272,7 @@ impl Publisher {
                 summary.extend_from_slice(&row_of(&result.claimed, done, neutralise));
             }
         }
+        reports.make_room(|name| pending.rows.contains_key(name) || name.as_bytes() == SUBMISSIONS);
         let mut bytes = 0;
         let submissions = Name::from_bytes(SUBMISSIONS);
         let summaries = (!summary.is_empty()).then_some(&submissions);

@@ -89,6 +89,15 @@ impl Reports {
         Ok(())
     }
 
+    /// Closes reports that are not `needed` now, if as many are open as may be.
+    pub(super) fn make_room(&mut self, needed: impl Fn(&Name) -> bool) {
+        if self.open.len() >= self.open_max {
+            let idle =
+                self.open.extract_if(|name, report| report.is_as_committed() && !needed(name));
+            self.closed.extend(idle.map(|(name, report)| (name, report.left)));
+        }
+    }
+
     /// Appends rows to a report that was introduced, with the header first if it is new. Returns
     /// how many bytes.
     pub(super) fn append(
@@ -247,10 +256,7 @@ impl Reports {
     /// Cuts off what was appended and not committed. A report that cannot be cut now is opened
     /// anew, and cut, before anything is appended to it.
     pub(super) fn roll_back(&mut self) {
-        self.open.retain(|_, report| {
-            let is_as_committed = report.length == report.committed && !report.torn;
-            is_as_committed || report.cut().is_ok()
-        });
+        self.open.retain(|_, report| report.is_as_committed() || report.cut().is_ok());
     }
 }
 
@@ -269,6 +275,11 @@ impl Report {
         let there = path.symlink_metadata();
         let is_ours = there.is_ok_and(|found| Signature::of(&found).identity == ours.identity);
         Ok(if is_ours { Stands::Ours } else { Stands::Replaced })
+    }
+
+    /// Whether it holds what is committed and nothing else.
+    fn is_as_committed(&self) -> bool {
+        self.length == self.committed && !self.torn
     }
 
     /// Copies all that is committed.

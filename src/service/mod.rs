@@ -314,7 +314,7 @@ impl http::Surface for Shown {
 
 /// How many connections there may be: few enough that descriptors are left for grading.
 fn connections_max(wanted: usize) -> usize {
-    let most = (descriptors_max() / 4).max(1);
+    let most = (descriptors_max() / 8).max(1);
     if wanted > most {
         event::connections_bounded(wanted, most);
     }
