@@ -204,13 +204,14 @@ impl Reports {
             "it was removed"
         };
         let file = self.create(path)?;
-        if let Err(error) = lost.copy_to(&file).and_then(|()| file.sync_all()) {
+        // What it looks like now: whoever writes to it while it is made durable changes that.
+        let copied = lost.copy_to(&file).and_then(|()| file.metadata());
+        let copied = copied.and_then(|found| file.sync_all().map(|()| Signature::of(&found)));
+        let left = copied.inspect_err(|_| {
             // Half a copy would be taken for somebody else's.
             let _ = std::fs::remove_file(path);
-            return Err(error);
-        }
+        })?;
         event::report_restored(name, why);
-        let left = Signature::of(&file.metadata()?);
         let committed = lost.committed;
         Ok(Report { file, committed, length: committed, left, torn: false })
     }
