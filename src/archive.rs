@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -164,6 +164,12 @@ impl Archive {
         path.symlink_metadata().ok().map(|found| Signature::of(&found))
     }
 
+    /// Whether the archive holds a regular file under this name.
+    pub fn holds_file(&self, archived_as: &Name) -> bool {
+        let path = self.archive.join(archived_as.as_path());
+        path.symlink_metadata().is_ok_and(|found| found.is_file())
+    }
+
     /// What the inbox holds under this name, if anything.
     pub fn signature_in_inbox(&self, name: &Name) -> Option<Signature> {
         let path = self.inbox.join(name.as_path());
@@ -190,8 +196,12 @@ impl Archive {
         let folder = Folder::open_or_make(&self.archive, "".as_ref())?;
         let name = format!("{HIDDEN_PREFIX}probe");
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(&folder, &name, flags, Mode::from_raw_mode(0o600))?;
-        Ok(unlinkat(&folder, &name, AtFlags::empty())?)
+        let mut file =
+            File::from(rustix::fs::openat(&folder, &name, flags, Mode::from_raw_mode(0o600))?);
+        // A full disk still takes names.
+        let written = file.write_all(&[0; 4096]);
+        unlinkat(&folder, &name, AtFlags::empty())?;
+        written
     }
 
     /// How many files lie in quarantine.

@@ -43,15 +43,15 @@ impl Health {
         let reason = reason.into();
         let mut state = self.state();
         let before = state.reasons.insert(what, reason.clone());
-        if state.was_ready || before.is_some_and(|before| before != reason) {
+        if state.was_ready || before.is_some_and(|before| !says_the_same(&before, &reason)) {
             state.was_ready = false;
             event::readiness(&[reason]);
         }
     }
 
-    /// Whether what is concerned keeps the service from being ready.
-    pub fn is_unwell(&self, what: &'static str) -> bool {
-        self.state().reasons.contains_key(what)
+    /// Why what is concerned keeps the service from being ready, if it does.
+    pub fn reason(&self, what: &'static str) -> Option<String> {
+        self.state().reasons.get(what).cloned()
     }
 
     /// This thread moves.
@@ -94,9 +94,21 @@ impl Health {
     }
 }
 
+/// Whether two reasons differ in their numbers at the most: those change from moment to moment.
+fn says_the_same(one: &str, other: &str) -> bool {
+    let words = |reason: &str| reason.replace(|letter: char| letter.is_ascii_digit(), "");
+    words(one) == words(other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasons_that_differ_in_numbers_alone_say_the_same() {
+        assert!(says_the_same("the disk has 12 bytes free", "the disk has 7 bytes free"));
+        assert!(!says_the_same("the disk has 12 bytes free", "the disk is read-only"));
+    }
 
     #[test]
     fn it_is_ready_when_nothing_stands_against_it() {

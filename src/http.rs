@@ -2,7 +2,7 @@
 //!
 //! Clients are many and may be slow or hostile, so whatever they can use up is bounded: open
 //! connections, the size of a request, the time to send one and the time to take the answer. A
-//! connection carries one request.
+//! connection carries one request. Whoever has a place and says nothing loses it to one who waits.
 
 use axum::Router;
 use axum::extract::State;
@@ -13,18 +13,22 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use std::collections::VecDeque;
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 /// How long to leave the system alone when it cannot give us a connection.
 const PAUSE_AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
 /// How long connections that are still open at the end may take for their answers.
 const END_TIME_MAX: Duration = Duration::from_secs(1);
+/// How long a client that loses its place may take for that.
+const CUT_TIME_MAX: Duration = Duration::from_millis(50);
 /// How many header fields a request may have.
 const HEADER_FIELDS_MAX: usize = 64;
 /// The least that hyper takes.
@@ -62,8 +66,11 @@ pub trait Surface: Send + Sync {
 /// What clients can use up.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How many connections are open at a time; others wait in the system's backlog.
+    /// How many connections are answered at a time; one more is held while it waits for its place,
+    /// and others wait in the system's backlog.
     pub connections_max: usize,
+    /// How long a client may be silent when another one waits for its place.
+    pub silent_time_max: Duration,
     /// How many bytes the head of a request may have; 8192 if this is less.
     pub header_bytes_max: usize,
     /// How long a client may take to send the head of its request.
@@ -83,18 +90,18 @@ pub async fn serve(
     stop: impl Future,
 ) {
     let router = router(Arc::clone(&surface));
-    let places = Arc::new(Semaphore::new(options.connections_max));
+    let mut places = Places::new(&options);
     let (end, ended) = watch::channel(());
     let mut connections = JoinSet::new();
     let accepting = async {
         loop {
-            // A place comes first: a connection without one would hold a descriptor all the same.
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let stream = accept(&listener, &*surface).await;
+            let Some((place, client)) = places.take().await else { return };
             while connections.try_join_next().is_some() {}
-            let connection = answer(stream, router.clone(), options.clone(), ended.clone());
+            let router = router.clone();
+            let answered = answer(stream, router, options.clone(), client, ended.clone());
             connections.spawn(async move {
-                connection.await;
+                answered.await;
                 drop(place);
             });
         }
@@ -108,6 +115,71 @@ pub async fn serve(
     let all_answered = async { while connections.join_next().await.is_some() {} };
     // Whoever has not got an answer by then is cut off with the set of connections.
     let _ = tokio::time::timeout(END_TIME_MAX, all_answered).await;
+}
+
+/// Who has a place.
+struct Client {
+    since: Instant,
+    /// Whether it has sent its request.
+    is_asked: AtomicBool,
+    /// Told when it loses its place.
+    cut: Notify,
+}
+
+/// The places for connections, and who has them, the oldest first.
+struct Places {
+    free: Arc<Semaphore>,
+    clients: VecDeque<Weak<Client>>,
+    silent_time_max: Duration,
+}
+
+impl Places {
+    fn new(options: &Options) -> Places {
+        Places {
+            free: Arc::new(Semaphore::new(options.connections_max)),
+            clients: VecDeque::new(),
+            silent_time_max: options.silent_time_max,
+        }
+    }
+
+    /// Waits for a place. If there is none, whoever has been silent for longest, and for too long,
+    /// loses its own.
+    async fn take(&mut self) -> Option<(OwnedSemaphorePermit, Arc<Client>)> {
+        self.clients.retain(|client| client.strong_count() > 0);
+        let mut until = Instant::now();
+        let place = loop {
+            match tokio::time::timeout_at(until, Arc::clone(&self.free).acquire_owned()).await {
+                Ok(place) => break place.ok()?,
+                Err(_) => until = self.cut_oldest_silent(),
+            }
+        };
+        let client =
+            Client { since: Instant::now(), is_asked: AtomicBool::new(false), cut: Notify::new() };
+        let client = Arc::new(client);
+        self.clients.push_back(Arc::downgrade(&client));
+        Some((place, client))
+    }
+
+    /// Cuts off the client that has been silent for longest, if that is too long; until when to
+    /// wait for a place then.
+    fn cut_oldest_silent(&mut self) -> Instant {
+        let now = Instant::now();
+        let silent = self.clients.iter().enumerate().find_map(|(i, client)| {
+            let client = client.upgrade()?;
+            (!client.is_asked.load(Ordering::Relaxed)).then_some((i, client))
+        });
+        match silent {
+            Some((_, client)) if client.since + self.silent_time_max > now => {
+                client.since + self.silent_time_max
+            }
+            Some((i, client)) => {
+                client.cut.notify_one();
+                self.clients.remove(i);
+                now + CUT_TIME_MAX
+            }
+            None => now + CUT_TIME_MAX,
+        }
+    }
 }
 
 async fn accept(listener: &TcpListener, surface: &dyn Surface) -> TcpStream {
@@ -138,12 +210,12 @@ async fn answer(
     stream: TcpStream,
     router: Router,
     options: Options,
+    client: Arc<Client>,
     mut ended: watch::Receiver<()>,
 ) {
-    let is_asked = AtomicBool::new(false);
     let service = TowerToHyperService::new(router);
     let service = service_fn(|request| {
-        is_asked.store(true, Ordering::Relaxed);
+        client.is_asked.store(true, Ordering::Relaxed);
         service.call(request)
     });
     let connection = http1::Builder::new()
@@ -159,8 +231,9 @@ async fn answer(
             _ = connection.as_mut() => return,
             // It only ever changes by its end.
             _ = ended.changed() => {}
+            () = client.cut.notified() => {}
         }
-        if is_asked.load(Ordering::Relaxed) {
+        if client.is_asked.load(Ordering::Relaxed) {
             let _ = connection.await;
         }
     };

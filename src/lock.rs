@@ -3,6 +3,7 @@
 use crate::printable;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Why the lock was not had.
@@ -29,7 +30,8 @@ pub enum Error {
 /// The lock; it is held for as long as this lives.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+    path: PathBuf,
 }
 
 impl Lock {
@@ -64,13 +66,43 @@ impl Lock {
         let now = jiff::Timestamp::now();
         file.set_len(0).map_err(failed)?;
         writeln!(file, "process {}, since {now:.0}", std::process::id()).map_err(failed)?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file, path: path.to_owned() })
+    }
+
+    /// Takes the lock once more if somebody has removed or replaced its file; whether that was so.
+    ///
+    /// # Errors
+    ///
+    /// If another process has it by now, or the file cannot be used.
+    pub fn look_after(&mut self) -> Result<bool, Error> {
+        let failed = |source| Error::Io { path: self.path.clone(), source };
+        let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
+        let ours = self.file.metadata().map(identity).map_err(failed)?;
+        if self.path.metadata().map(identity).ok() == Some(ours) {
+            return Ok(false);
+        }
+        *self = Lock::take(&self.path)?;
+        Ok(true)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn it_is_taken_again_where_its_file_was_removed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("lock");
+        let mut lock = Lock::take(&path).expect("the lock");
+        assert!(!lock.look_after().expect("the lock"));
+        std::fs::remove_file(&path).expect("a file to remove");
+        assert!(lock.look_after().expect("the lock anew"));
+        Lock::take(&path).expect_err("a second lock");
+        std::fs::remove_file(&path).expect("a file to remove");
+        let _second = Lock::take(&path).expect("a lock of somebody else");
+        lock.look_after().expect_err("a lock that somebody else has");
+    }
 
     #[test]
     fn the_second_one_is_told_who_has_it() {

@@ -64,6 +64,10 @@ struct State {
     /// Files are on their way here.
     more_coming: bool,
     closed: bool,
+    /// Large files are left to the next start.
+    leaves_large: bool,
+    /// How many of them were.
+    left_large: usize,
     /// Nothing is handed out any more.
     abandoned: bool,
 }
@@ -185,6 +189,10 @@ impl Queue {
     }
 
     fn enqueue(&self, state: &mut State, claimed: Claimed, large: bool) {
+        if large && state.leaves_large {
+            state.left_large += 1;
+            return;
+        }
         let weight = self.weight(claimed.bytes);
         state.bytes += weight;
         if large {
@@ -205,9 +213,10 @@ impl Queue {
     }
 
     /// Waits for a large file and hands it out. `None` when the queue is closed and nothing can
-    /// come any more.
+    /// come any more, or large files are left to the next start.
     pub fn next_large(&self) -> Option<Claimed> {
-        let mut state = self.wait_for(&self.large_changed, |state| state.large.len() > 0)?;
+        let mut state = self
+            .wait_for(&self.large_changed, |state| state.leaves_large || state.large.len() > 0)?;
         let claimed = state.large.take_batch(1, 0).pop()?;
         state.large_bytes -= self.weight(claimed.bytes);
         self.hand_out(state, std::slice::from_ref(&claimed));
@@ -295,6 +304,37 @@ impl Queue {
         if let Some(notify) = self.on_room.get() {
             notify();
         }
+    }
+
+    /// Leaves large files to the next start: those that wait are let go, and whoever grades one
+    /// stops at its next chunk. Their claims stand, with all that is committed of them.
+    pub fn leave_large(&self) {
+        let mut state = self.state();
+        state.leaves_large = true;
+        state.left_large += state.large.len();
+        state.bytes -= state.large_bytes;
+        state.large_bytes = 0;
+        state.large = Lane::default();
+        drop(state);
+        self.wake_all();
+        self.notify();
+    }
+
+    /// Whether large files are left to the next start.
+    pub fn leaves_large(&self) -> bool {
+        self.state().leaves_large
+    }
+
+    /// The large file that was handed out under this number is left to the next start.
+    pub fn left(&self, id: i64) {
+        self.state().left_large += 1;
+        self.graded(1);
+        self.done([id]);
+    }
+
+    /// How many large files were left to the next start.
+    pub fn left_large(&self) -> usize {
+        self.state().left_large
     }
 
     /// Whether nothing waits, nothing is being graded, and nothing is known to come at once.

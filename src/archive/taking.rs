@@ -97,7 +97,7 @@ impl<'a> Taker<'a> {
         let Taker { archive, source, target } = self;
         let (folder, file) = claimed.name.split();
         let source = match kept(source, &archive.inbox, folder, Folder::open) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Taken::Gone),
+            Err(error) if is_no_folder(&error) => return Ok(Taken::Gone),
             other => other?,
         };
         let (folder, archived) = claimed.archived_as.split();
@@ -114,6 +114,12 @@ impl<'a> Taker<'a> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Whether a path leads through something that is not there, or no folder any more but a link.
+fn is_no_folder(error: &io::Error) -> bool {
+    let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|code| gone.contains(&code))
 }
 
 /// The folder that is kept open, if it is this one; else this one from now on.

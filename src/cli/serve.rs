@@ -15,8 +15,9 @@ use std::process::ExitCode;
 Submissions go into ROOT/inbox and, once they are taken, into ROOT/archive. The marks are in
 ROOT/reports: submissions.csv, folders/FOLDER.csv, loose.csv.
 
-SIGTERM or SIGINT (Ctrl-C) ends the service once what was taken is graded; a second one ends it
-at once, and the next start makes up for it.
+SIGTERM or SIGINT (Ctrl-C) ends the service once what was taken is graded; large files are left
+where they are by then, and the next start goes on with them. A second signal ends it at once, and
+the next start makes up for it.
 
 Settings come from the defaults, the settings file, GRIDMARK_ variables and flags; a later one
 wins. `gridmark config` shows them all.
@@ -64,7 +65,8 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     if args.once {
         tell(&outcome)?;
     }
-    let all_well = outcome.committed && outcome.left == 0 && (!args.once || outcome.failed == 0);
+    let all_done = outcome.failed == 0 && outcome.unfinished == 0;
+    let all_well = outcome.committed && outcome.left == 0 && (!args.once || all_done);
     Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -83,7 +85,7 @@ fn show(bar: &ProgressBar, progress: Progress) {
 }
 
 fn tell(outcome: &Outcome) -> Result<(), Error> {
-    let Outcome { submissions, cases, failed, left, .. } = outcome;
+    let Outcome { submissions, cases, failed, left, unfinished, .. } = outcome;
     let mut out = std::io::stdout().lock();
     write!(out, "{submissions} submissions graded, {cases} cases").map_err(Error::Output)?;
     if *failed > 0 {
@@ -91,6 +93,10 @@ fn tell(outcome: &Outcome) -> Result<(), Error> {
     }
     if *left > 0 {
         write!(out, "; {left} could not be taken and are still in the inbox")
+            .map_err(Error::Output)?;
+    }
+    if *unfinished > 0 {
+        write!(out, "; {unfinished} large ones are left to the next start")
             .map_err(Error::Output)?;
     }
     writeln!(out).map_err(Error::Output)

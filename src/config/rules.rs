@@ -82,6 +82,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("http.connections_max", "a whole number from 1 to 65536", |s| {
         (1..=65_536).contains(&s.http.connections_max)
     }),
+    rule("http.silent_ms_max", SOME_TIME, |s| is_some_time(s.http.silent_ms_max)),
     rule("http.header_bytes_max", "a whole number from 8192 to 1048576", |s| {
         (HEADER_BYTES_LEAST..=1 << 20).contains(&s.http.header_bytes_max)
     }),

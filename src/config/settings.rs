@@ -270,6 +270,9 @@ pub struct Http {
     pub listen: SocketAddr,
     /// How many connections are open at a time; others wait.
     pub connections_max: usize,
+    /// How long a client may be silent, in milliseconds, when all connections are taken and
+    /// another client waits.
+    pub silent_ms_max: u64,
     /// How many bytes the head of a request may have.
     pub header_bytes_max: usize,
     /// How long a client may take to send the head of its request, in milliseconds.
@@ -283,6 +286,7 @@ impl Default for Http {
         Http {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 9464)),
             connections_max: 64,
+            silent_ms_max: 250,
             header_bytes_max: 16 * KIB,
             header_read_ms_max: 5_000,
             connection_ms_max: 15_000,

@@ -107,9 +107,15 @@ pub fn stopping(signal: &str) {
     info!(signal, "stopping: what was taken is finished first; a second signal ends it now");
 }
 
-/// The service has ended in order; whether all that was taken is `committed`.
-pub fn stopped(committed: bool) {
-    if committed {
+/// The service has ended in order; whether all that was graded is `committed`, and how many large
+/// files are `unfinished`.
+pub fn stopped(committed: bool, unfinished: usize) {
+    if committed && unfinished > 0 {
+        info!(
+            unfinished,
+            "stopped: what was graded is committed; the next start goes on with large files"
+        );
+    } else if committed {
         info!("stopped: all that was taken is graded and committed");
     } else {
         error!("stopped: some marks could not be made durable; the next start grades them again");
@@ -137,6 +143,14 @@ pub fn report_cut(report: &Name, bytes: u64) {
 pub fn report_set_aside(report: &Name, aside: &Path, why: &str) {
     counter!("gridmark_reports_set_aside_total").increment(1);
     error!(%report, aside = %printable::path(aside), why, "a report was changed by someone else; their copy is kept aside");
+}
+
+/// Something of the state that somebody has removed is there again.
+pub fn state_restored(what: &'static str) {
+    warn!(
+        what,
+        "somebody has removed a file of the state; it is there again, with all that it held"
+    );
 }
 
 /// How the inbox is observed from now on.
@@ -241,6 +255,12 @@ pub fn grade_failed(name: &Name, tries: u32, tries_max: u32, reason: &str) {
     error!(%name, tries, tries_max, reason, "grading failed; this is gridmark's failure, not the contestant's");
 }
 
+/// The system has too little for us to grade a submission now; that is none of its tries.
+pub fn grade_starved(name: &Name, error: &std::io::Error) {
+    counter!("gridmark_grade_errors_total").increment(1);
+    warn!(%name, %error, "cannot grade a submission for now; it is tried again");
+}
+
 /// A submission that cannot be graded was set aside.
 pub fn quarantined(name: &Name, reason: &str) {
     error!(%name, reason, "moved into quarantine");
@@ -330,6 +350,15 @@ pub fn report_restored(report: &Name, why: &str) {
 pub fn accept_failed(error: &std::io::Error) {
     counter!("gridmark_http_errors_total").increment(1);
     warn!(%error, "cannot accept a connection; metrics and health may be late");
+}
+
+/// Fewer connections are open at a time than was set, since descriptors are few.
+pub fn connections_bounded(wanted: usize, most: usize) {
+    warn!(
+        wanted,
+        most,
+        "fewer connections are taken than http.connections_max: descriptors are few (ulimit -n)"
+    );
 }
 
 /// A thread of the service ended by a panic; that is a bug of gridmark's.

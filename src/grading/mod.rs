@@ -26,6 +26,9 @@ use std::time::{Duration, Instant};
 /// Cases that one thread marks at a time, so that few faults are in memory at once.
 const CASES_A_TASK: usize = 512;
 
+/// How long a file is left alone for which the system had too little.
+const STARVED_PAUSE: Duration = Duration::from_millis(200);
+
 /// What grading works with.
 pub struct Parts {
     /// Where taken files come from.
@@ -63,12 +66,21 @@ enum Trouble {
     Changed(String),
     /// It is too large to be graded in one go.
     Large,
+    /// The service is to end: the next start goes on with it.
+    Left,
+    /// The system gives us too little for now.
+    Starved(io::Error),
     /// Something of ours failed.
     Failed(String),
 }
 
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Trouble {
+        use rustix::io::Errno;
+        let starved = [Errno::MFILE, Errno::NFILE, Errno::NOMEM].map(Errno::raw_os_error);
+        if error.raw_os_error().is_some_and(|code| starved.contains(&code)) {
+            return Trouble::Starved(error);
+        }
         Trouble::Failed(format!("cannot read its file in the archive: {error}"))
     }
 }
@@ -113,9 +125,39 @@ impl Grading {
 
     /// Opens a submission's file and makes sure that it is what was taken.
     fn open(&self, claimed: &Claimed) -> Result<(File, Signature), Trouble> {
-        let file = self.parts.archive.read(&claimed.archived_as)?;
-        let found = what_was_taken(&file, claimed)?;
-        Ok((file, found))
+        let opened = self.parts.archive.read(&claimed.archived_as);
+        self.what_was_taken(opened, claimed)
+    }
+
+    /// A file of the archive, if it is what was taken.
+    fn what_was_taken(
+        &self,
+        opened: io::Result<File>,
+        claimed: &Claimed,
+    ) -> Result<(File, Signature), Trouble> {
+        if opened.is_err()
+            && let (Some(seen), Some(found)) =
+                (&claimed.seen, self.parts.archive.signature(&claimed.archived_as))
+            && !found.is_what_was_seen(seen)
+        {
+            return Err(Trouble::Changed("something else was put in its place".into()));
+        }
+        let file = opened?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(Trouble::Changed("it is not a regular file any more".into()));
+        }
+        let found = Signature::of(&metadata);
+        match &claimed.seen {
+            Some(seen) if !found.is_what_was_seen(seen) => {
+                Err(Trouble::Changed("it changed while it was taken".into()))
+            }
+            None if found.bytes != claimed.bytes => Err(Trouble::Changed(format!(
+                "it has {} bytes, and had {} when an earlier run took it",
+                found.bytes, claimed.bytes
+            ))),
+            _ => Ok((file, found)),
+        }
     }
 
     /// Hands results on; waits while too many are on their way.
@@ -137,6 +179,11 @@ impl Grading {
                 self.parts.queue.graded(1);
             }
             Trouble::Large => self.parts.queue.push_large(claimed),
+            Trouble::Starved(error) => {
+                event::grade_starved(&claimed.name, &error);
+                self.parts.queue.push_later(claimed, Instant::now() + STARVED_PAUSE);
+            }
+            Trouble::Left => self.parts.queue.left(claimed.id),
             Trouble::Failed(reason) => {
                 claimed.tries += 1;
                 event::grade_failed(&claimed.name, claimed.tries, tries_max, &reason);
@@ -154,25 +201,6 @@ impl Grading {
             }
         }
         None
-    }
-}
-
-/// What an open file looks like, if that is what was taken.
-fn what_was_taken(file: &File, claimed: &Claimed) -> Result<Signature, Trouble> {
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(Trouble::Changed("it is not a regular file any more".into()));
-    }
-    let found = Signature::of(&metadata);
-    match &claimed.seen {
-        Some(seen) if !found.is_what_was_seen(seen) => {
-            Err(Trouble::Changed("it changed while it was taken".into()))
-        }
-        None if found.bytes != claimed.bytes => Err(Trouble::Changed(format!(
-            "it has {} bytes, and had {} when an earlier run took it",
-            found.bytes, claimed.bytes
-        ))),
-        _ => Ok(found),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::{
     Claimed, Found, Graded, Grading, Marker, Signature, Step, Tally, Trouble, event, guarded, io,
-    what_was_taken,
 };
 use crate::archive;
 use crate::board::{Kind, Mark};
@@ -113,8 +112,8 @@ impl Grading {
         files: &mut archive::Reader<'_>,
         buffer: &mut Vec<u8>,
     ) -> Result<usize, Trouble> {
-        let mut file = files.open(&claimed.archived_as)?;
-        let before = what_was_taken(&file, claimed)?;
+        let opened = files.open(&claimed.archived_as);
+        let (mut file, before) = self.what_was_taken(opened, claimed)?;
         if before.bytes > self.parts.settings.chunk_bytes_max as u64 {
             return Err(Trouble::Large);
         }

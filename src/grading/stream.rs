@@ -19,6 +19,9 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// How much of a file is hashed before it is looked whether the service is to end.
+const HASHED_AT_ONCE_BYTES: u64 = 16 << 20;
+
 /// A large file that is read on.
 struct Stream {
     windows: Windows<Metered>,
@@ -111,11 +114,7 @@ impl Grading {
             Some(progress) => {
                 let reader = Reader::resume(kind, limits(settings), &progress.checkpoint)
                     .map_err(|error| Trouble::Failed(format!("its checkpoint: {error}")))?;
-                // Of what is graded already only the hash is not known.
-                hasher.update_reader((&mut file).take(reader.offset()))?;
-                if hasher.count() != reader.offset() {
-                    return Err(Trouble::Changed("it is shorter than before".into()));
-                }
+                self.hash_up_to(reader.offset(), &mut file, &mut hasher)?;
                 (reader, progress.tally)
             }
         };
@@ -129,6 +128,26 @@ impl Grading {
             next_case: total.cases() + 1,
         };
         Ok((stream, handed_on))
+    }
+
+    /// Hashes the part of a file that an earlier run has graded: of it only the hash is not known.
+    fn hash_up_to(
+        &self,
+        offset: u64,
+        file: &mut File,
+        hasher: &mut blake3::Hasher,
+    ) -> Result<(), Trouble> {
+        while hasher.count() < offset {
+            if self.parts.queue.leaves_large() {
+                return Err(Trouble::Left);
+            }
+            let before = hasher.count();
+            hasher.update_reader(file.take((offset - before).min(HASHED_AT_ONCE_BYTES)))?;
+            if hasher.count() == before {
+                return Err(Trouble::Changed("it is shorter than before".into()));
+            }
+        }
+        Ok(())
     }
 
     /// Reads to the end of the file, or until nobody takes chunks any more. `spare` are windows that
@@ -186,11 +205,16 @@ impl Grading {
                 claimed.progress = Some(Progress { checkpoint, tally: handed_on.total });
             }
             // What could not be committed is left to the next start, and so is the rest.
-            let is_settled = is_last || self.parts.queue.is_abandoned();
-            if is_settled {
+            let is_left = !is_last && self.parts.queue.leaves_large();
+            let is_settled = is_last || is_left || self.parts.queue.is_abandoned();
+            if is_settled && !is_left {
                 self.parts.queue.graded(1);
             }
+            let id = claimed.id;
             self.hand_on(vec![Graded { claimed: before, rows: vec![rows], tally, kind, step }]);
+            if is_left {
+                self.parts.queue.left(id);
+            }
             if is_settled {
                 return Ok(true);
             }

@@ -56,9 +56,9 @@ impl Intake {
         if self.ready.is_empty() {
             return false;
         }
-        if self.parts.health.is_unwell("disk") {
+        if let Some(why) = self.parts.health.reason("disk") {
             if self.parts.once {
-                self.leave_ready();
+                self.leave_ready(&why);
             }
             return false;
         }
@@ -83,9 +83,9 @@ impl Intake {
     }
 
     /// A run that is to end does not wait for room on the disk for ever.
-    fn leave_ready(&mut self) {
+    fn leave_ready(&mut self, why: &str) {
         for ready in std::mem::take(&mut self.ready) {
-            event::claim_failed(&ready.name, &"the disk cannot be written or is nearly full");
+            event::claim_failed(&ready.name, &why);
             self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
         }
     }
@@ -154,7 +154,7 @@ impl Intake {
     fn settle_up(&mut self, batch: &Batch, taken: Vec<io::Result<Taken>>) {
         let mut released = Vec::new();
         let (mut by_event, mut by_scan) = (0, 0);
-        let mut failed = false;
+        let mut failed = None;
         for ((ready, claimed), taken) in batch.files.iter().zip(&batch.claims).zip(taken) {
             match taken {
                 Ok(Taken::Yes) => {
@@ -178,17 +178,15 @@ impl Intake {
                         released.push(claimed.id);
                     }
                     self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
-                    failed = true;
+                    failed = worse(failed, error);
                 }
             }
         }
         // What is wrong with one file or folder of the inbox keeps nobody else from being graded.
-        match failed.then(|| self.parts.archive.probe()) {
-            Some(Err(error)) => {
-                let reason = format!("cannot move files into the archive: {error}");
-                self.parts.health.unwell("archive", reason);
-            }
-            Some(Ok(())) | None => self.parts.health.well("archive"),
+        match failed {
+            Some(error) if is_of_the_disk(&error) => self.archive_is_unwell(&error),
+            Some(_) => self.probe_archive(),
+            None => self.parts.health.well("archive"),
         }
         event::claimed(by_event + by_scan);
         event::found(Via::Event, by_event);
@@ -211,6 +209,25 @@ impl Intake {
         }
     }
 
+    fn archive_is_unwell(&self, error: &io::Error) {
+        let reason = format!("cannot move files into the archive: {error}");
+        self.parts.health.unwell("archive", reason);
+    }
+
+    fn probe_archive(&self) {
+        match self.parts.archive.probe() {
+            Err(error) => self.archive_is_unwell(&error),
+            Ok(()) => self.parts.health.well("archive"),
+        }
+    }
+
+    /// Nothing waits any more that could show that the archive is well again.
+    pub(super) fn look_at_archive(&self) {
+        if self.waiting.len() == 0 && self.parts.health.reason("archive").is_some() {
+            self.probe_archive();
+        }
+    }
+
     /// Gives a file back to the inbox, where it settles and is taken again.
     pub(super) fn put_back(&mut self, claimed: Claimed, why: String) {
         match self.parts.archive.put_back(&claimed) {
@@ -220,7 +237,13 @@ impl Intake {
                 self.wait_for_closing(&claimed.name);
                 self.parts.queue.done([claimed.id]);
             }
-            // Something newer lies there by now. What we have is what was handed in before it, so
+            // Something newer lies there by now. A link or a FIFO that was swapped in between look
+            // and taking is no submission: it goes back as soon as there is room for it.
+            Ok(false) if !self.parts.archive.holds_file(&claimed.archived_as) => {
+                event::put_back_failed(&claimed.name, &"something newer lies in its place");
+                self.returned.push((Instant::now() + RETRY_AFTER * 16, claimed, why));
+            }
+            // What we have is what was handed in before it, so
             // that is graded as it is.
             Ok(false) => {
                 self.parts.queue.done([claimed.id]);
@@ -256,6 +279,17 @@ impl Intake {
             self.put_back(claimed, why);
         }
     }
+}
+
+/// Whether it is the disk that is full or cannot be written, rather than something with one file.
+fn is_of_the_disk(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem)
+}
+
+/// The error that says more of the disk.
+fn worse(known: Option<io::Error>, error: io::Error) -> Option<io::Error> {
+    Some(known.filter(is_of_the_disk).unwrap_or(error))
 }
 
 /// Puts ready files in an order in which folders take turns.

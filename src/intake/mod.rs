@@ -41,6 +41,9 @@ const BEAT: Duration = Duration::from_secs(1);
 /// How often it is looked whether all is done, when the service ends.
 const LAST_BEAT: Duration = Duration::from_millis(10);
 
+/// How many hints are looked at before it is time for everything else.
+const HINTS_A_ROUND: usize = 1_024;
+
 /// What intake works with.
 pub struct Parts {
     /// The folders.
@@ -53,6 +56,8 @@ pub struct Parts {
     pub health: Arc<Health>,
     /// Its settings.
     pub settings: config::Intake,
+    /// How many folders may be open at a time; each holds a descriptor.
+    pub open_folders_max: usize,
     /// Whether to end when the inbox holds nothing more to take and all that was taken is done.
     pub once: bool,
 }
@@ -112,7 +117,9 @@ impl Guide for Watching {
         let armed = watches.arm(folder, metadata.ino());
         let limited = watches.is_limited();
         match armed {
-            Armed::Yes if folder == self.inbox && !limited => self.set_mode(WatchMode::Events, ""),
+            Armed::Yes if folder == self.inbox && !limited && self.mode.is_none() => {
+                self.set_mode(WatchMode::Events, "");
+            }
             Armed::Limit => self.set_mode(
                 WatchMode::Scan,
                 "the system gives no more watches: raise fs.inotify.max_user_watches",
@@ -128,6 +135,20 @@ impl Watching {
         if self.mode != Some(mode) {
             self.mode = Some(mode);
             event::watch_mode(mode, why);
+        }
+    }
+
+    /// Takes note that a whole walk has set all the watches that could be had.
+    fn all_are_set(&mut self) {
+        let Some(watches) = &mut self.watches else {
+            return;
+        };
+        watches.retain(Path::is_dir);
+        let all = watches.has(&self.inbox) && !watches.is_limited();
+        // By the next walk there may be more.
+        watches.try_again();
+        if all {
+            self.set_mode(WatchMode::Events, "");
         }
     }
 
@@ -161,13 +182,12 @@ impl Intake {
         };
         let intake = Intake {
             waiting: WaitingRoom::new(quiet, parts.settings.waiting_files_max),
-            parts,
             mailbox: Arc::clone(&mailbox),
             hints,
             watching,
             ready: VecDeque::new(),
             batch: Batch::default(),
-            walk: Walk::default(),
+            walk: Walk::new(parts.open_folders_max),
             scan: None,
             next_scan: Instant::now(),
             scans_finished: 0,
@@ -175,6 +195,7 @@ impl Intake {
             unreadable_folders: 0,
             returned: Vec::new(),
             told: HashSet::new(),
+            parts,
         };
         (intake, mailbox)
     }
@@ -261,10 +282,10 @@ impl Intake {
     }
 
     fn read_mail(&mut self) {
-        while let Ok(mail) = self.hints.try_recv() {
-            if let Some((path, hint)) = mail {
-                self.follow(&path, hint);
-            }
+        // No more than that: whoever floods us with events does not keep us from the rest.
+        let mail: Vec<_> = self.hints.try_iter().take(HINTS_A_ROUND).flatten().collect();
+        for (path, hint) in mail {
+            self.follow(&path, hint);
         }
         for (claimed, why) in self.mailbox.take_returned() {
             self.put_back(claimed, why);
@@ -293,7 +314,10 @@ impl Intake {
             if let Some(watches) = &mut self.watching.watches {
                 watches.disarm(path);
             }
-            return;
+            // The word of it may come late, when another folder has its name already.
+            if !path.is_dir() {
+                return;
+            }
         }
         let Ok(below) = path.strip_prefix(self.parts.archive.inbox()) else {
             return;

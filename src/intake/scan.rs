@@ -1,10 +1,9 @@
 //! Whole scans of the inbox, and single folders that hints point to.
 
-use super::walk::{Entry, Walk};
+use super::walk::Entry;
 use super::{Intake, Name, ScanReason, Via, event};
 use crate::printable;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,7 +39,7 @@ impl Intake {
             return;
         }
         event::scan_started(reason);
-        self.walk = Walk::default();
+        self.walk.clear();
         self.walk.add_inbox();
         self.scan =
             Some(Scan { started: Instant::now(), ignored: 0, unreadable_folders: 0, again: None });
@@ -84,7 +83,7 @@ impl Intake {
                 let _ = std::fs::create_dir_all(inbox);
             }
             // The rest of the walk is of no use; the next scan begins anew.
-            self.walk = Walk::default();
+            self.walk.clear();
             self.scan = None;
             self.scans_failed += 1;
             self.unreadable_folders = 1;
@@ -98,11 +97,10 @@ impl Intake {
         event::scan_finished(scan.started.elapsed(), scan.ignored);
         self.scans_finished += 1;
         self.unreadable_folders = scan.unreadable_folders;
-        if let Some(watches) = &mut self.watching.watches {
-            watches.retain(Path::is_dir);
-        }
+        self.watching.all_are_set();
         self.parts.health.well("inbox");
         self.parts.health.well("first scan");
+        self.look_at_archive();
         if self.waiting.take_missed() {
             self.next_scan = Instant::now();
         }

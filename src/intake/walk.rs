@@ -4,16 +4,23 @@
 //! gone on with at any entry, so that it never holds more than a few names in memory.
 
 use crate::submission::Name;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 use std::collections::VecDeque;
-use std::fs::{DirEntry, Metadata, ReadDir};
+use std::fs::{DirEntry, File, Metadata, ReadDir};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// How many entries a top-level folder yields before it is the next one's turn.
 const ENTRIES_A_TURN: usize = 64;
 
-/// How many top-level folders are open at a time; each holds a descriptor a level of depth.
+/// How many top-level folders are open at a time, where descriptors are plenty.
 const OPEN_TURNS_MAX: usize = 16;
+
+/// How many levels of a top-level folder are open at a time, each of which holds a descriptor. The
+/// names of deeper folders are remembered.
+const OPEN_LEVELS_MAX: usize = 4;
 
 /// What a walk comes by.
 pub enum Entry {
@@ -36,9 +43,9 @@ pub trait Guide {
 }
 
 /// A walk under way.
-#[derive(Default)]
 pub struct Walk {
     turns: VecDeque<Turn>,
+    open_turns_max: usize,
 }
 
 /// One top-level folder, or what lies loose in the inbox: a stack of folders being read.
@@ -46,26 +53,33 @@ struct Turn {
     /// The folder to begin with, while it is not open yet.
     start: Option<Name>,
     open: Vec<(Name, ReadDir)>,
+    /// Folders that lie too deep to be opened on top of those.
+    deeper: Vec<Name>,
     /// Whether folders met are turns of their own, as those in the inbox itself are.
     spreads: bool,
     found: usize,
 }
 
 impl Walk {
+    /// A walk that keeps some so many folders open at a time, and one more.
+    pub fn new(open_folders_max: usize) -> Walk {
+        let open_turns_max = (open_folders_max / OPEN_LEVELS_MAX).clamp(2, OPEN_TURNS_MAX);
+        Walk { turns: VecDeque::new(), open_turns_max }
+    }
+
+    /// Ends it where it is.
+    pub fn clear(&mut self) {
+        self.turns.clear();
+    }
+
     /// Adds the whole inbox to the walk.
     pub fn add_inbox(&mut self) {
-        let inbox = Some(Name::from_bytes(*b""));
-        self.turns.push_front(Turn { start: inbox, open: Vec::new(), spreads: true, found: 0 });
+        self.turns.push_front(Turn::new(Name::from_bytes(*b""), true));
     }
 
     /// Adds one folder, with all below it.
     pub fn add_folder(&mut self, folder: Name) {
-        self.turns.push_back(Turn {
-            start: Some(folder),
-            open: Vec::new(),
-            spreads: false,
-            found: 0,
-        });
+        self.turns.push_back(Turn::new(folder, false));
     }
 
     /// Whether the walk has come to its end.
@@ -95,7 +109,7 @@ impl Walk {
     /// Lets the next folder have its turn, but keeps few folders open at a time.
     fn pass_on(&mut self) {
         if let Some(turn) = self.turns.pop_front() {
-            self.turns.insert(self.turns.len().min(OPEN_TURNS_MAX - 1), turn);
+            self.turns.insert(self.turns.len().min(self.open_turns_max - 1), turn);
         }
     }
 }
@@ -108,6 +122,10 @@ enum Step {
 }
 
 impl Turn {
+    fn new(start: Name, spreads: bool) -> Turn {
+        Turn { start: Some(start), open: Vec::new(), deeper: Vec::new(), spreads, found: 0 }
+    }
+
     fn step(&mut self, inbox: &Path, guide: &mut impl Guide) -> Step {
         if let Some(folder) = self.start.take() {
             return self.enter(folder, inbox, guide);
@@ -119,7 +137,12 @@ impl Turn {
             Some(Ok(entry)) => {
                 let name = folder.join(&entry.file_name());
                 match look(name, &entry, guide) {
-                    Step::Folder(folder) if !self.spreads => self.enter(folder, inbox, guide),
+                    Step::Folder(folder) if self.spreads => Step::Folder(folder),
+                    Step::Folder(folder) if self.open.len() >= OPEN_LEVELS_MAX => {
+                        self.deeper.push(folder);
+                        Step::Nothing
+                    }
+                    Step::Folder(folder) => self.enter(folder, inbox, guide),
                     step => step,
                 }
             }
@@ -130,27 +153,59 @@ impl Turn {
             }
             None => {
                 self.open.pop();
-                Step::Nothing
+                match self.deeper.pop() {
+                    Some(folder) => self.enter(folder, inbox, guide),
+                    None => Step::Nothing,
+                }
             }
         }
     }
 
     fn enter(&mut self, folder: Name, inbox: &Path, guide: &mut impl Guide) -> Step {
-        let path = inbox.join(folder.as_path());
-        let opened = path.metadata().and_then(|metadata| {
-            guide.entering(&path, &metadata);
-            path.read_dir()
-        });
-        match opened {
+        match open(inbox, &folder, guide) {
             Ok(entries) => {
                 self.open.push((folder, entries));
                 Step::Nothing
             }
             // Whoever moved it away has caused an event for where it is now.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.spreads => Step::Nothing,
+            Err(error) if is_no_folder(&error) && !self.spreads => Step::Nothing,
             Err(error) => Step::Found(Entry::Failed(folder, error)),
         }
     }
+}
+
+/// Opens a folder for reading, by no way that leads through a link; the inbox itself may be one.
+fn open(inbox: &Path, folder: &Name, guide: &mut impl Guide) -> io::Result<ReadDir> {
+    let path = inbox.join(folder.as_path());
+    if folder.as_bytes().is_empty() {
+        guide.entering(&path, &path.metadata()?);
+        return path.read_dir();
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::openat(CWD, inbox, flags, Mode::empty())?;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    match rustix::fs::openat2(&root, folder.as_path(), flags, Mode::empty(), resolve) {
+        Ok(opened) => {
+            let opened = File::from(opened);
+            guide.entering(&path, &opened.metadata()?);
+            match Path::new(&format!("/proc/self/fd/{}", opened.as_raw_fd())).read_dir() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => path.read_dir(),
+                read => read,
+            }
+        }
+        // A system that cannot do it in one step.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            guide.entering(&path, &path.metadata()?);
+            path.read_dir()
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a folder is not there any more, or a link has taken its place or that of one above it.
+fn is_no_folder(error: &io::Error) -> bool {
+    let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|code| gone.contains(&code))
 }
 
 /// What one entry of a folder is.
@@ -247,7 +302,7 @@ mod tests {
             write(inbox.path(), name);
         }
         std::os::unix::fs::symlink("/", inbox.path().join("link")).expect("a link");
-        let mut walk = Walk::default();
+        let mut walk = Walk::new(64);
         walk.add_inbox();
         let found: BTreeSet<String> = files(&mut walk, inbox.path(), 64).into_iter().collect();
         assert_eq!(found, ["a", "f/b", "f/g/h/c", "i/d"].map(String::from).into());
@@ -259,9 +314,42 @@ mod tests {
         let inbox = tempfile::tempdir().expect("a temporary folder");
         write(inbox.path(), "f/g/c");
         write(inbox.path(), "f/b");
-        let mut walk = Walk::default();
+        let mut walk = Walk::new(64);
         walk.add_inbox();
         assert_eq!(files(&mut walk, inbox.path(), 1), ["f/b"]);
+    }
+
+    #[test]
+    fn few_folders_are_open_at_a_time_however_deep_they_lie() {
+        let inbox = tempfile::tempdir().expect("a temporary folder");
+        for top in 0..20 {
+            write(inbox.path(), &format!("{top}/{}p", "d/".repeat(30)));
+            write(inbox.path(), &format!("{top}/{}e/p", "d/".repeat(9)));
+        }
+        let mut walk = Walk::new(8);
+        walk.add_inbox();
+        let mut guide = Plain::default();
+        let mut files = 0;
+        while let Some(entry) = walk.next(inbox.path(), &mut guide) {
+            files += usize::from(matches!(entry, Entry::File(..)));
+            let open: usize = walk.turns.iter().map(|turn| turn.open.len()).sum();
+            assert!(open <= 8 + 1, "{open} folders are open");
+        }
+        assert_eq!(files, 40);
+    }
+
+    #[test]
+    fn no_link_that_took_the_place_of_a_folder_is_followed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        write(folder.path(), "outside/deep/secret");
+        write(folder.path(), "inbox/p");
+        let inbox = folder.path().join("inbox");
+        let to = folder.path().join("outside");
+        std::os::unix::fs::symlink(to, inbox.join("swapped")).expect("a link");
+        let mut walk = Walk::new(64);
+        walk.add_folder(Name::from_bytes(*b"swapped"));
+        walk.add_folder(Name::from_bytes(*b"swapped/deep"));
+        assert_eq!(files(&mut walk, &inbox, 64), [""; 0]);
     }
 
     #[test]
@@ -271,7 +359,7 @@ mod tests {
             write(inbox.path(), &format!("huge/{i}"));
         }
         write(inbox.path(), "small/p");
-        let mut walk = Walk::default();
+        let mut walk = Walk::new(64);
         walk.add_inbox();
         let found = files(&mut walk, inbox.path(), 64);
         let small = found.iter().position(|name| name == "small/p").expect("the small one");
@@ -282,7 +370,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_gone_is_no_failure_but_a_missing_inbox_is() {
         let inbox = tempfile::tempdir().expect("a temporary folder");
-        let mut walk = Walk::default();
+        let mut walk = Walk::new(64);
         walk.add_folder(Name::from_bytes(*b"gone"));
         assert!(walk.next(inbox.path(), &mut Plain::default()).is_none());
         walk.add_inbox();

@@ -203,6 +203,16 @@ impl Watches {
         }
     }
 
+    /// Whether this folder is watched.
+    pub fn has(&self, folder: &Path) -> bool {
+        self.armed.contains_key(folder)
+    }
+
+    /// Asks the system for watches again, though it gave no more.
+    pub fn try_again(&mut self) {
+        self.limited = false;
+    }
+
     /// Whether some folder is not watched because the system gives no more watches.
     pub fn is_limited(&self) -> bool {
         self.limited

@@ -4,6 +4,7 @@
 //! ledger never touches submissions or reports; it says what is true of them.
 
 mod names;
+mod place;
 mod reading;
 mod schema;
 #[cfg(test)]
@@ -30,6 +31,14 @@ pub enum Error {
         path: PathBuf,
         /// What SQLite says.
         source: rusqlite::Error,
+    },
+    /// The ledger's file was taken away, and cannot be put back.
+    #[error("the ledger {path} was removed or replaced, and cannot be written anew: {source}")]
+    Misplaced {
+        /// The ledger's file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
     },
     /// A newer gridmark wrote this ledger.
     #[error(
@@ -112,6 +121,8 @@ pub struct Finished {
 /// The ledger, shared by the stages.
 pub struct Ledger {
     path: PathBuf,
+    /// Which file is open; none if it is still to be opened.
+    opened: Mutex<Option<place::Identity>>,
     connection: Mutex<Connection>,
 }
 
@@ -141,7 +152,10 @@ impl Ledger {
         let sqlite = |source| Error::Sqlite { path: path.to_owned(), source };
         let mut connection = Connection::open(path).map_err(sqlite)?;
         schema::prepare(&mut connection, path)?;
-        Ok(Ledger { path: path.to_owned(), connection: Mutex::new(connection) })
+        let opened = place::identity(path)
+            .map_err(|source| Error::Misplaced { path: path.to_owned(), source })?;
+        let (opened, connection) = (Mutex::new(opened), Mutex::new(connection));
+        Ok(Ledger { path: path.to_owned(), opened, connection })
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -157,6 +171,8 @@ impl Ledger {
         &self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, Error> {
+        // What is committed to a file that nobody finds any more is lost.
+        self.look_after()?;
         let mut connection = self.connection();
         let done = (|| {
             let transaction =

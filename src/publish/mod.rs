@@ -3,6 +3,7 @@
 //! Results that arrive close together share one commit. If the disk refuses, the same results are
 //! tried again until it takes them: the reports are cut back first, so that no row is there twice.
 
+mod error;
 mod reports;
 
 use crate::archive::Archive;
@@ -16,9 +17,10 @@ use crate::printable;
 use crate::queue::{Budget, Queue};
 use crate::rows::{CASE_HEADER, Outcome, SUBMISSION_HEADER, report_of, submission_row};
 use crate::submission::{Claimed, Graded, Name, Progress, Status, Step, Tally};
+use error::Error;
 use jiff::Timestamp;
 use reports::Reports;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -93,6 +95,10 @@ pub struct Publisher {
     pending: Pending,
     /// How long the last commit took.
     last_commit: Duration,
+    /// Results for which there is no room in this commit.
+    backlog: VecDeque<Graded>,
+    /// When it is next looked whether somebody has changed a report.
+    next_look: Instant,
     /// Results could not be made durable before the end of the service.
     gave_up: bool,
 }
@@ -115,26 +121,6 @@ struct Result {
     rows_bytes: usize,
 }
 
-/// What keeps results from being committed.
-#[derive(Debug, thiserror::Error)]
-enum Error {
-    #[error("cannot write the report {report}: {source}")]
-    Report { report: String, source: std::io::Error },
-    #[error("cannot write the report {report} anew: {why}")]
-    Rebuild { report: String, why: String },
-    #[error(
-        "the disk that holds {folder} has {free} bytes free, fewer than \
-         publish.disk_free_bytes_min = {least}"
-    )]
-    DiskNearlyFull { folder: String, free: u64, least: u64 },
-    #[error("cannot write to {folder}: {why}")]
-    Disk { folder: String, why: String },
-    #[error("cannot make the archive durable: {0}")]
-    Archive(std::io::Error),
-    #[error(transparent)]
-    Ledger(#[from] crate::ledger::Error),
-}
-
 impl Publisher {
     /// The stage.
     pub fn new(parts: Parts) -> Publisher {
@@ -143,6 +129,8 @@ impl Publisher {
             parts,
             reports,
             pending: Pending::default(),
+            backlog: VecDeque::new(),
+            next_look: Instant::now(),
             last_commit: Duration::ZERO,
             gave_up: false,
         }
@@ -153,29 +141,38 @@ impl Publisher {
     pub fn run(mut self, results: &Receiver<Vec<Graded>>) -> bool {
         let mut open = true;
         let mut all_committed = true;
-        while open {
+        while open || !self.backlog.is_empty() {
             self.parts.health.beat("publish");
             match results.recv_timeout(self.patience()) {
-                Ok(graded) => {
-                    graded.into_iter().for_each(|graded| self.add(graded));
-                    while !self.is_full()
-                        && let Ok(graded) = results.try_recv()
-                    {
-                        graded.into_iter().for_each(|graded| self.add(graded));
-                    }
-                }
+                Ok(graded) => self.backlog.extend(graded),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => open = false,
             }
+            self.fill(results);
             let nothing_else_comes = !open || self.parts.queue.is_idle();
             let waited = self.pending.since.is_some_and(|since| since.elapsed() >= self.wait_max());
             if !self.pending.results.is_empty() && (nothing_else_comes || waited || self.is_full())
             {
                 all_committed &= self.commit();
             }
+            if self.pending.results.is_empty() && (!open || self.next_look <= Instant::now()) {
+                self.look_after_reports();
+            }
         }
         self.parts.health.rest("publish");
         all_committed
+    }
+
+    /// Puts reports right that somebody has changed, though there may be nothing to add to them.
+    fn look_after_reports(&mut self) {
+        self.next_look = Instant::now() + BEAT;
+        match self.reports.look_after(&self.parts) {
+            Ok(()) => self.parts.health.well("reports"),
+            Err(error) => {
+                event::commit_failed(&error);
+                self.parts.health.unwell("reports", error.to_string());
+            }
+        }
     }
 
     /// How long results may wait for others: the more a commit costs, the longer, so that commits
@@ -190,9 +187,23 @@ impl Publisher {
             || self.pending.rows.len() >= self.parts.open_reports_max
     }
 
+    /// Takes results up to what one commit may hold.
+    fn fill(&mut self, results: &Receiver<Vec<Graded>>) {
+        while !self.is_full() {
+            match self.backlog.pop_front() {
+                Some(graded) => self.add(graded),
+                None => match results.try_recv() {
+                    Ok(graded) => self.backlog.extend(graded),
+                    Err(_) => return,
+                },
+            }
+        }
+    }
+
     /// How long the next result may keep those that are pending waiting.
     fn patience(&self) -> Duration {
         match self.pending.since {
+            _ if !self.backlog.is_empty() => Duration::ZERO,
             Some(_) if self.parts.queue.is_idle() => Duration::ZERO,
             Some(since) => {
                 self.wait_max().saturating_sub(since.elapsed()).min(Duration::from_millis(2))
@@ -276,6 +287,7 @@ impl Publisher {
                 summary.extend_from_slice(&row_of(&result.claimed, done, neutralise));
             }
         }
+        reports.make_room(|name| pending.rows.contains_key(name) || name.as_bytes() == SUBMISSIONS);
         let mut bytes = 0;
         let submissions = Name::from_bytes(SUBMISSIONS);
         let summaries = (!summary.is_empty()).then_some(&submissions);

@@ -23,6 +23,8 @@ pub(super) struct Reports {
     /// How many reports are kept open from commit to commit.
     open_max: usize,
     open: HashMap<Name, Report>,
+    /// What those looked like that are not open any more.
+    closed: HashMap<Name, Signature>,
     /// Folders in which a report was made since the last sync.
     new_entries_in: BTreeSet<PathBuf>,
 }
@@ -36,6 +38,8 @@ struct Report {
     length: u64,
     /// What it looked like when we had written to it last.
     left: Signature,
+    /// Whether something was written in part: then it is longer than it should be, and by us.
+    torn: bool,
 }
 
 /// What stands where a report belongs.
@@ -50,7 +54,13 @@ enum Stands {
 
 impl Reports {
     pub(super) fn new(folder: PathBuf, open_max: usize) -> Reports {
-        Reports { folder, open_max, open: HashMap::new(), new_entries_in: BTreeSet::new() }
+        Reports {
+            folder,
+            open_max,
+            open: HashMap::new(),
+            closed: HashMap::new(),
+            new_entries_in: BTreeSet::new(),
+        }
     }
 
     /// Makes reports known to the ledger, all that are new in one transaction, before anything is
@@ -79,6 +89,15 @@ impl Reports {
         Ok(())
     }
 
+    /// Closes reports that are not `needed` now, if as many are open as may be.
+    pub(super) fn make_room(&mut self, needed: impl Fn(&Name) -> bool) {
+        if self.open.len() >= self.open_max {
+            let idle =
+                self.open.extract_if(|name, report| report.is_as_committed() && !needed(name));
+            self.closed.extend(idle.map(|(name, report)| (name, report.left)));
+        }
+    }
+
     /// Appends rows to a report that was introduced, with the header first if it is new. Returns
     /// how many bytes.
     pub(super) fn append(
@@ -89,17 +108,9 @@ impl Reports {
         rows: &[Vec<u8>],
     ) -> Result<u64, Error> {
         let failed = |source| Error::Report { report: name.to_string(), source };
-        let path = self.folder.join(name.as_path());
-        let mut report = match self.open.remove(name) {
-            None => self.open(parts, name, &path)?,
-            Some(report) => match report.stands(&path).map_err(failed)? {
-                Stands::Ours => report,
-                Stands::Replaced => self.restore(name, &path, report).map_err(failed)?,
-                Stands::Changed => {
-                    rebuild(parts, name)?;
-                    self.open(parts, name, &path)?
-                }
-            },
+        let mut report = match self.take(parts, name)? {
+            Some(report) => report,
+            None => self.open(parts, name, &self.folder.join(name.as_path()))?,
         };
         let before = report.length;
         let appended = report.append_all(header, rows);
@@ -109,14 +120,50 @@ impl Reports {
         Ok(bytes)
     }
 
+    /// Puts every open report right that somebody has changed, replaced or removed.
+    pub(super) fn look_after(&mut self, parts: &Parts) -> Result<(), Error> {
+        let names: Vec<Name> = self.open.keys().cloned().collect();
+        for name in names {
+            if let Some(report) = self.take(parts, &name)? {
+                self.open.insert(name, report);
+            }
+        }
+        if self.new_entries_in.is_empty() { Ok(()) } else { self.sync() }
+    }
+
+    /// Takes a report out of those that are open, once it is as it should be.
+    fn take(&mut self, parts: &Parts, name: &Name) -> Result<Option<Report>, Error> {
+        let failed = |source| Error::Report { report: name.to_string(), source };
+        let path = self.folder.join(name.as_path());
+        let Some(report) = self.open.remove(name) else {
+            return Ok(None);
+        };
+        let anew = match report.stands(&path) {
+            Ok(Stands::Ours) => return Ok(Some(report)),
+            Ok(Stands::Replaced) => self.restore(name, &path, &report).map_err(failed),
+            Ok(Stands::Changed) => {
+                rebuild(parts, name).and_then(|()| self.open(parts, name, &path))
+            }
+            Err(error) => Err(failed(error)),
+        };
+        if anew.is_err() {
+            // The next try begins from here.
+            self.open.insert(name.clone(), report);
+        }
+        anew.map(Some)
+    }
+
     /// Opens a report at the length that the ledger says. One from which rows are missing is
     /// written anew first.
     fn open(&mut self, parts: &Parts, name: &Name, path: &Path) -> Result<Report, Error> {
         let failed = |source| Error::Report { report: name.to_string(), source };
         let mut committed = parts.ledger.report_length(name)?.unwrap_or(0);
         let there = path.symlink_metadata();
-        let is_whole =
-            there.as_ref().is_ok_and(|found| found.is_file() && found.len() >= committed);
+        let left = self.closed.get(name);
+        let is_whole = there.as_ref().is_ok_and(|found| {
+            let is_as_left = left.is_none_or(|left| Signature::of(found) == *left);
+            found.is_file() && found.len() >= committed && is_as_left
+        });
         if !is_whole && committed > 0 {
             rebuild(parts, name)?;
             committed = parts.ledger.report_length(name)?.unwrap_or(0);
@@ -133,8 +180,9 @@ impl Reports {
             file.set_len(committed).map_err(failed)?;
             event::report_cut(name, length - committed);
         }
+        self.closed.remove(name);
         let left = Signature::of(&file.metadata().map_err(failed)?);
-        Ok(Report { file, committed, length: committed, left })
+        Ok(Report { file, committed, length: committed, left, torn: false })
     }
 
     fn create(&mut self, path: &Path) -> io::Result<File> {
@@ -148,7 +196,7 @@ impl Reports {
 
     /// Puts back a report that somebody replaced or removed while it was open here: what we have
     /// open still holds every row. What stands in its place is kept aside.
-    fn restore(&mut self, name: &Name, path: &Path, lost: Report) -> io::Result<Report> {
+    fn restore(&mut self, name: &Name, path: &Path, lost: &Report) -> io::Result<Report> {
         let why = if path.symlink_metadata().is_ok() {
             set_aside(name, path, "it was replaced")?;
             "it was replaced"
@@ -156,17 +204,16 @@ impl Reports {
             "it was removed"
         };
         let file = self.create(path)?;
-        let mut at = 0;
-        let mut buffer = vec![0; 1 << 16];
-        while at < lost.committed {
-            let most = (lost.committed - at).min(buffer.len() as u64) as usize;
-            lost.file.read_exact_at(&mut buffer[..most], at)?;
-            file.write_all_at(&buffer[..most], at)?;
-            at += most as u64;
-        }
+        // What it looks like now: whoever writes to it while it is made durable changes that.
+        let copied = lost.copy_to(&file).and_then(|()| file.metadata());
+        let copied = copied.and_then(|found| file.sync_all().map(|()| Signature::of(&found)));
+        let left = copied.inspect_err(|_| {
+            // Half a copy would be taken for somebody else's.
+            let _ = std::fs::remove_file(path);
+        })?;
         event::report_restored(name, why);
-        let left = Signature::of(&file.metadata()?);
-        Ok(Report { file, committed: lost.committed, length: lost.committed, left })
+        let committed = lost.committed;
+        Ok(Report { file, committed, length: committed, left, torn: false })
     }
 
     /// Makes durable what was appended.
@@ -199,18 +246,18 @@ impl Reports {
 
     /// The ledger has these lengths now.
     pub(super) fn committed(&mut self) {
-        if self.open.len() > self.open_max {
-            self.open.clear();
-        }
         for report in self.open.values_mut() {
             report.committed = report.length;
+        }
+        if self.open.len() > self.open_max {
+            self.closed.extend(self.open.drain().map(|(name, report)| (name, report.left)));
         }
     }
 
     /// Cuts off what was appended and not committed. A report that cannot be cut now is opened
     /// anew, and cut, before anything is appended to it.
     pub(super) fn roll_back(&mut self) {
-        self.open.retain(|_, report| report.length == report.committed || report.cut().is_ok());
+        self.open.retain(|_, report| report.is_as_committed() || report.cut().is_ok());
     }
 }
 
@@ -231,13 +278,33 @@ impl Report {
         Ok(if is_ours { Stands::Ours } else { Stands::Replaced })
     }
 
+    /// Whether it holds what is committed and nothing else.
+    fn is_as_committed(&self) -> bool {
+        self.length == self.committed && !self.torn
+    }
+
+    /// Copies all that is committed.
+    fn copy_to(&self, file: &File) -> io::Result<()> {
+        let mut at = 0;
+        let mut buffer = vec![0; 1 << 16];
+        while at < self.committed {
+            let most = (self.committed - at).min(buffer.len() as u64) as usize;
+            self.file.read_exact_at(&mut buffer[..most], at)?;
+            file.write_all_at(&buffer[..most], at)?;
+            at += most as u64;
+        }
+        Ok(())
+    }
+
     fn append_all(&mut self, header: &str, rows: &[Vec<u8>]) -> io::Result<()> {
         let header = if self.length == 0 { header } else { "" };
+        self.torn = true;
         for block in std::iter::once(header.as_bytes()).chain(rows.iter().map(Vec::as_slice)) {
             self.file.write_all_at(block, self.length)?;
             self.length += block.len() as u64;
         }
         self.left = Signature::of(&self.file.metadata()?);
+        self.torn = false;
         Ok(())
     }
 
@@ -246,6 +313,7 @@ impl Report {
         self.file.set_len(self.committed)?;
         self.length = self.committed;
         self.left = Signature::of(&self.file.metadata()?);
+        self.torn = false;
         Ok(())
     }
 }

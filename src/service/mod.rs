@@ -110,6 +110,8 @@ pub struct Outcome {
     pub cases: u64,
     /// Files that a run that ends by itself could not take.
     pub left: usize,
+    /// Large files that a signal kept from being graded to their end.
+    pub unfinished: usize,
     /// Whether all that was graded is durable.
     pub committed: bool,
 }
@@ -144,9 +146,9 @@ pub fn run(settings: &Settings, mode: Mode) -> Result<Outcome, Error> {
         .map_err(|source| Error::System { what: "the runtime", source })?;
     let root = &shared.settings.paths.root;
     event::started(env!("CARGO_PKG_VERSION"), shared.tier.name(), root);
-    let ended = runtime.block_on(supervise(Arc::new(shared), recorder, claims, listener, mode));
-    drop(lock);
-    ended
+    let shared = Arc::new(shared);
+    let upkeep = Upkeep::new(Arc::clone(&shared), recorder.clone(), lock);
+    runtime.block_on(supervise(shared, recorder, upkeep, claims, listener, mode))
 }
 
 /// Makes everything ready that the stages work on.
@@ -220,13 +222,13 @@ fn raise_descriptor_limit() {
 async fn supervise(
     shared: Arc<Shared>,
     recorder: Recorder,
+    mut upkeep: Upkeep,
     claims: Vec<Claimed>,
     listener: Option<TcpListener>,
     mut mode: Mode,
 ) -> Result<Outcome, Error> {
     let system = |what| move |source| Error::System { what, source };
     let mut signals = Signals::new().map_err(system("signals"))?;
-    let mut upkeep = Upkeep::new(Arc::clone(&shared), recorder.clone());
     // Before anything is taken it must be known whether there is room for it.
     upkeep.tick();
     let (stages, mut ended) =
@@ -261,10 +263,12 @@ async fn supervise(
     if let Some(http) = http {
         let _ = http.await;
     }
-    event::stopped(ended.committed);
+    let unfinished = shared.queue.left_large();
+    event::stopped(ended.committed, unfinished);
     let Progress { submissions, cases, .. } = shared.progress();
     let failed = shared.published.failed.load(Ordering::Relaxed);
-    Ok(Outcome { submissions, failed, cases, left: ended.left, committed: ended.committed })
+    let (left, committed) = (ended.left, ended.committed);
+    Ok(Outcome { submissions, failed, cases, left, unfinished, committed })
 }
 
 impl Shared {
@@ -308,6 +312,21 @@ impl http::Surface for Shown {
     }
 }
 
+/// How many connections there may be: few enough that descriptors are left for grading.
+fn connections_max(wanted: usize) -> usize {
+    let most = (descriptors_max() / 8).max(1);
+    if wanted > most {
+        event::connections_bounded(wanted, most);
+    }
+    wanted.min(most)
+}
+
+/// How many descriptors the system lets us have.
+fn descriptors_max() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
+}
+
 type HttpTask = (oneshot::Sender<()>, Option<tokio::task::JoinHandle<()>>);
 
 fn serve_http(
@@ -322,7 +341,8 @@ fn serve_http(
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let settings = &shared.settings.http;
     let options = http::Options {
-        connections_max: settings.connections_max,
+        connections_max: connections_max(settings.connections_max),
+        silent_time_max: Duration::from_millis(settings.silent_ms_max),
         header_bytes_max: settings.header_bytes_max,
         header_read_time_max: Duration::from_millis(settings.header_read_ms_max),
         connection_time_max: Duration::from_millis(settings.connection_ms_max),

@@ -1,14 +1,14 @@
 //! The threads of the stages, and their end in the order of the flow.
 
-use super::Shared;
 use super::rebuild::Rebuild;
+use super::{Shared, descriptors_max};
 use crate::event;
 use crate::grading::{self, Grading};
 use crate::intake::{self, Intake, Mailbox};
 use crate::judge::Judge;
 use crate::pool;
 use crate::publish::{self, Publisher};
-use crate::queue::Budget;
+use crate::queue::{Budget, Queue};
 use crate::submission::Claimed;
 use std::error::Error as _;
 use std::io;
@@ -38,6 +38,7 @@ pub(super) struct Ended {
 /// The running stages.
 pub(super) struct Stages {
     mailbox: Arc<Mailbox>,
+    queue: Arc<Queue>,
 }
 
 impl Stages {
@@ -91,11 +92,13 @@ impl Stages {
             let committed = publish.join().unwrap_or_default();
             let _ = tell.send(Ended { left, committed });
         })?;
-        Ok((Stages { mailbox }, ended))
+        Ok((Stages { mailbox, queue: Arc::clone(&shared.queue) }, ended))
     }
 
-    /// Asks the stages to end: no more files are taken, and what was taken is finished.
+    /// Asks the stages to end: no more files are taken, and what was taken is finished; but large
+    /// files, which may take long, are left at their next chunk, where the next start goes on.
     pub(super) fn stop(&self) {
+        self.queue.leave_large();
         self.mailbox.stop();
     }
 }
@@ -107,6 +110,7 @@ fn intake_parts(shared: &Shared, once: bool) -> intake::Parts {
         queue: Arc::clone(&shared.queue),
         health: Arc::clone(&shared.health),
         settings: shared.settings.intake.clone(),
+        open_folders_max: descriptors_max() / 8,
         once,
     }
 }
@@ -129,9 +133,7 @@ fn publish_parts(shared: &Shared, budget: Arc<Budget>) -> publish::Parts {
 
 /// How many reports may be open: few enough that descriptors are left for everything else.
 fn open_reports_max() -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    (limit / 8).clamp(8, OPEN_REPORTS_MAX)
+    (descriptors_max() / 8).clamp(8, OPEN_REPORTS_MAX)
 }
 
 fn rebuild(shared: &Shared) -> publish::RebuildReport {

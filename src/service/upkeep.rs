@@ -3,6 +3,7 @@
 use super::Shared;
 use crate::disk::free_bytes;
 use crate::event::{self, Recorder};
+use crate::lock::Lock;
 use crate::printable;
 use sd_notify::NotifyState;
 use std::sync::Arc;
@@ -15,14 +16,15 @@ const PERIOD: Duration = Duration::from_secs(1);
 pub(super) struct Upkeep {
     shared: Arc<Shared>,
     recorder: Recorder,
+    lock: Lock,
     next: Instant,
     /// Whether the system was told that the service is ready.
     told_ready: bool,
 }
 
 impl Upkeep {
-    pub(super) fn new(shared: Arc<Shared>, recorder: Recorder) -> Upkeep {
-        Upkeep { shared, recorder, next: Instant::now(), told_ready: false }
+    pub(super) fn new(shared: Arc<Shared>, recorder: Recorder, lock: Lock) -> Upkeep {
+        Upkeep { shared, recorder, lock, next: Instant::now(), told_ready: false }
     }
 
     /// Does what is due.
@@ -48,12 +50,33 @@ impl Upkeep {
         tell_system(&[NotifyState::Stopping, NotifyState::Status("finishing what was taken")]);
     }
 
-    fn look_at_disk(&self) {
+    /// Puts back what somebody has removed of the state; or why it cannot be, in words.
+    fn look_after_state(&mut self) -> Result<(), String> {
+        // The lock first: whoever has it may write the ledger.
+        let lock = self.lock.look_after().map_err(|error| error.to_string())?;
+        let ledger = self.shared.ledger.look_after().map_err(|error| error.to_string())?;
+        for (is_anew, what) in [(lock, "lock"), (ledger, "ledger")] {
+            if is_anew {
+                event::state_restored(what);
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at_disk(&mut self) {
+        let state = self.look_after_state();
         let paths = &self.shared.settings.paths;
         let least = self.shared.settings.publish.disk_free_bytes_min;
         let mut least_free = u64::MAX;
-        let mut trouble = None;
-        for path in [paths.reports(), paths.archive(), paths.state()] {
+        let mut trouble = state.err();
+        let written = [paths.reports(), paths.archive(), paths.state()];
+        for path in written.iter().chain([&paths.quarantine()]) {
+            if !path.exists() {
+                // Somebody has removed it; whatever keeps it from being made shows below.
+                let _ = std::fs::create_dir_all(path);
+            }
+        }
+        for path in written {
             match free_bytes(&path) {
                 Ok(free) => {
                     least_free = least_free.min(free);

@@ -43,6 +43,7 @@ fn shown() -> Shown {
 fn options() -> Options {
     Options {
         connections_max: 8,
+        silent_time_max: LONG,
         header_bytes_max: 8192,
         header_read_time_max: LONG,
         connection_time_max: LONG,
@@ -67,7 +68,8 @@ impl Server {
         let (end, ended) = channel();
         runtime.spawn(async move {
             http::serve(listener, Arc::new(shown), options, stopped).await;
-            end.send(()).unwrap();
+            // Whoever waits for the end may be gone by then.
+            let _ = end.send(());
         });
         Server { address, stop: Some(stop), ended, _runtime: runtime }
     }
@@ -262,6 +264,28 @@ fn connections_are_bounded_and_those_beyond_wait_their_turn() {
     first.shutdown(Shutdown::Both).unwrap();
     third.set_read_timeout(Some(LONG)).unwrap();
     assert!(rest(&mut third).starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+#[test]
+fn silent_clients_lose_their_places_to_those_that_wait() {
+    let options =
+        Options { connections_max: 2, silent_time_max: Duration::from_millis(20), ..options() };
+    let server = Server::start(shown(), options);
+    // One that says nothing, one that says half of it; each time they are there before.
+    for _ in 0..20 {
+        let _silent = server.connect();
+        let mut halfway = server.connect();
+        halfway.write_all(b"GET /livez HT").unwrap();
+        let _other = server.connect();
+        let start = Instant::now();
+        assert!(server.get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
+        assert!(start.elapsed() < LONG / 2, "{:?}", start.elapsed());
+    }
+    // Nobody has to hurry where nobody waits.
+    let mut alone = server.connect();
+    std::thread::sleep(Duration::from_millis(50));
+    alone.write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    assert!(rest(&mut alone).starts_with("HTTP/1.1 200 OK\r\n"));
 }
 
 #[test]

@@ -2,8 +2,11 @@
 //! behind. Tests wait for conditions, never for time.
 
 pub mod cases;
+pub mod island;
 pub mod reports;
+mod stream;
 
+use island::Island;
 use reports::{Metrics, Row, rows};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
@@ -13,9 +16,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use stream::Stream;
 use tempfile::TempDir;
 
 /// What does not come true in this time never does.
@@ -33,6 +35,10 @@ pub struct Sandbox {
     settings: BTreeMap<String, String>,
     /// Whose processes are started, if not our own.
     user: Option<u32>,
+    /// Where processes run, if not among all others.
+    island: Option<Island>,
+    /// How many descriptors they may have, if not as many as we.
+    descriptors_max: Option<u64>,
     daemon: Option<Daemon>,
 }
 
@@ -42,37 +48,6 @@ struct Daemon {
     address: Option<SocketAddr>,
     stdout: Stream,
     stderr: Stream,
-}
-
-/// What a process has written so far.
-struct Stream {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    reader: Option<JoinHandle<()>>,
-}
-
-impl Stream {
-    fn of(mut source: impl Read + Send + 'static) -> Stream {
-        let bytes = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&bytes);
-        let reader = std::thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok(read @ 1..) = source.read(&mut buffer) {
-                kept.lock().unwrap().extend_from_slice(&buffer[..read]);
-            }
-        });
-        Stream { bytes, reader: Some(reader) }
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.bytes.lock().unwrap()).into_owned()
-    }
-
-    fn all(mut self) -> String {
-        if let Some(reader) = self.reader.take() {
-            reader.join().unwrap();
-        }
-        self.text()
-    }
 }
 
 /// How a process ended, and what it had written.
@@ -92,14 +67,8 @@ impl Sandbox {
         ];
         let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let root = tempfile::Builder::new().prefix("gridmark-test-").tempdir().unwrap();
-        Sandbox { root, settings: settings.into(), user: None, daemon: None }
-    }
-
-    /// A sandbox in which the service is ready.
-    pub fn started() -> Sandbox {
-        let mut sandbox = Sandbox::new();
-        sandbox.start();
-        sandbox
+        let settings = settings.into();
+        Sandbox { root, settings, user: None, island: None, descriptors_max: None, daemon: None }
     }
 
     /// Sets a setting, by its name in the settings file, for processes that are started later.
@@ -110,7 +79,8 @@ impl Sandbox {
 
     /// A path under the root.
     pub fn path(&self, below: impl AsRef<Path>) -> PathBuf {
-        self.root.path().join(below)
+        let path = self.root.path().join(below);
+        self.island.as_ref().map_or(path.clone(), |island| island.path(&path))
     }
 
     /// Gives everything under the root to nobody, and has processes run as nobody, if we are root,
@@ -136,7 +106,17 @@ impl Sandbox {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+        let program = env!("CARGO_BIN_EXE_gridmark");
+        let mut command = match (&self.island, self.descriptors_max) {
+            (Some(island), _) => island.command(program),
+            (None, Some(most)) => {
+                let mut shell = Command::new("/bin/sh");
+                shell.args(["-c", "ulimit -n $0 && exec \"$@\""]).arg(most.to_string());
+                shell.arg(program);
+                shell
+            }
+            (None, None) => Command::new(program),
+        };
         command.env_clear().stdin(Stdio::null()).arg("serve").arg("--root").arg(self.root.path());
         for (key, value) in &self.settings {
             let name = format!("GRIDMARK_{}", key.replace('.', "_").to_uppercase());
@@ -198,6 +178,11 @@ impl Sandbox {
     /// What the service has logged so far.
     pub fn log(&self) -> String {
         self.daemon.as_ref().map_or(String::new(), |daemon| daemon.stderr.text())
+    }
+
+    /// Where the service that runs serves HTTP.
+    pub fn address(&self) -> SocketAddr {
+        self.daemon.as_ref().and_then(|daemon| daemon.address).unwrap()
     }
 
     /// The number of the process that runs.

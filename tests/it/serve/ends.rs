@@ -196,7 +196,7 @@ fn once_does_not_wait_for_room_on_the_disk() {
     let (code, stdout, stderr) = told(sandbox.once());
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stdout.contains("; 1 could not be taken"), "{stdout}");
-    assert!(stderr.contains("nearly full"), "{stderr}");
+    assert!(stderr.contains("fewer than publish.disk_free_bytes_min"), "{stderr}");
     assert!(sandbox.has("inbox/team/p"));
 }
 

@@ -5,6 +5,7 @@ use crate::kit::cases::{classic, hexudoku, killer};
 use crate::kit::reports::{Row, timeless};
 use std::fs::File;
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 /// A sandbox that streams everything from 8 KiB up.
 fn streaming() -> Sandbox {
@@ -86,6 +87,55 @@ fn a_large_file_goes_on_after_a_crash_where_it_was_and_no_case_is_there_twice() 
 }
 
 #[test]
+fn a_signal_leaves_a_large_file_at_a_chunk_and_the_next_start_goes_on_there() {
+    let text = large_classic(6_000);
+    let mut undisturbed = Sandbox::new();
+    undisturbed.write("inbox/p", &text);
+    undisturbed.start();
+    undisturbed.wait_for(1);
+
+    let mut sandbox = slowly_streaming();
+    sandbox.write("inbox/p", &text);
+    for rows in [400, 2_000, 5_000] {
+        sandbox.start_unready();
+        sandbox.wait_until("some rows are there", |sandbox| sandbox.rows("loose.csv").len() > rows);
+        let ended = sandbox.terminate();
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
+        assert!(ended.log.contains("the next start goes on with large files"), "{}", ended.log);
+        assert_eq!(sandbox.submissions(), [], "it was done before it was ended");
+    }
+    sandbox.start();
+    sandbox.wait_for(1);
+    assert_eq!(cases_and_submissions(&sandbox), cases_and_submissions(&undisturbed));
+    assert_eq!(sandbox.metrics().of("gridmark_report_cuts_total"), 0.0);
+}
+
+#[test]
+fn a_signal_does_not_wait_for_the_end_of_a_huge_file() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("grade.threads_max", 1);
+    // Two are under way, one waits, and all of them would take hours.
+    for i in 0..3 {
+        sandbox.write(format!("inbox/{i}"), classic(1, "YN"));
+        let file = File::options().write(true).open(sandbox.path(format!("inbox/{i}"))).unwrap();
+        file.set_len(1 << 40).unwrap();
+    }
+    for start in 0..2 {
+        sandbox.start();
+        sandbox.wait_until("all are taken", |sandbox| {
+            (0..3).all(|i| sandbox.has(format!("archive/{i}")))
+        });
+        sandbox.rename_in(format!("small {start}"), hexudoku(1));
+        sandbox.wait_for(start + 1);
+        let begun = Instant::now();
+        let ended = sandbox.terminate();
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
+        assert!(ended.log.contains("unfinished=3"), "{}", ended.log);
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    }
+}
+
+#[test]
 fn a_large_file_that_changes_while_it_is_graded_is_failed_and_may_be_handed_in_again() {
     let text = large_classic(6_000);
     let mut sandbox = slowly_streaming();
@@ -129,6 +179,5 @@ fn huge_files_do_not_hold_up_small_ones() {
     let rows = sandbox.wait_for(50);
     assert!(rows.iter().all(|row| row.get("submission").starts_with("small/")));
     assert!(sandbox.get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
-    // They would be graded to their end first.
-    sandbox.kill();
+    sandbox.stop();
 }

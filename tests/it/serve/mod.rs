@@ -1,9 +1,12 @@
 //! The service as a process. The name of each test is a promise.
 
 mod archive;
+mod clients;
 mod crash;
+mod disks;
 mod ends;
 mod finding;
+mod hostile;
 mod large;
 mod limits;
 mod marks;

@@ -184,3 +184,93 @@ fn a_folder_that_takes_the_place_of_a_known_report_stops_nothing() {
     assert_eq!(names(&sandbox), ALL);
     assert_eq!(sandbox.text(format!("{REPORT}.aside-1/inner")), "theirs\n");
 }
+
+#[test]
+fn a_report_that_is_changed_is_put_right_though_nothing_is_added_to_it() {
+    let mut sandbox = with_two();
+    let whole = sandbox.text(REPORT);
+    let is_whole = |sandbox: &Sandbox| {
+        fs::read_to_string(sandbox.path(REPORT)).is_ok_and(|text| text == whole)
+    };
+    // As spreadsheets save, each in its way: another file with the old name, or in place.
+    sandbox.write("reports/folders/new", whole.replace('\n', "\r\n") + "my note\r\n");
+    fs::rename(sandbox.path("reports/folders/new"), sandbox.path(REPORT)).unwrap();
+    sandbox.wait_until("it is put right", is_whole);
+    fs::write(sandbox.path(REPORT), whole.replace("team", "TEAM") + "and another\n").unwrap();
+    sandbox.wait_until("it is put right again", |sandbox| {
+        sandbox.has(format!("{REPORT}.aside-2")) && is_whole(sandbox)
+    });
+    fs::remove_file(sandbox.path(REPORT)).unwrap();
+    sandbox.wait_until("it is there again", is_whole);
+    assert!(sandbox.text(format!("{REPORT}.aside-1")).ends_with("my note\r\n"));
+    assert!(sandbox.text(format!("{REPORT}.aside-2")).ends_with("and another\n"));
+    // Nor is a change lost in the moment of the end.
+    fs::write(sandbox.path(REPORT), whole.clone() + "at the end\n").unwrap();
+    sandbox.stop();
+    assert_eq!(sandbox.text(REPORT), whole);
+    assert!(sandbox.text(format!("{REPORT}.aside-3")).ends_with("at the end\n"));
+    sandbox.start();
+    third(&mut sandbox);
+    assert_eq!(names(&sandbox), ALL);
+}
+
+#[test]
+fn reports_that_are_replaced_again_and_again_under_load_hold_every_row_once() {
+    let mut sandbox = Sandbox::started();
+    let mut saved = Vec::new();
+    for i in 0..150 {
+        sandbox.rename_in(format!("team/{i}"), classic(i, "YN"));
+        if i % 10 == 9 {
+            let what = "a report that is not the one of the last time";
+            sandbox.wait_until(what, |sandbox| {
+                fs::read(sandbox.path(REPORT)).is_ok_and(|text| text.starts_with(b"submission"))
+            });
+            let edited = format!("edit {i}\n");
+            sandbox.write("reports/folders/new", &edited);
+            fs::rename(sandbox.path("reports/folders/new"), sandbox.path(REPORT)).unwrap();
+            saved.push(edited);
+        }
+    }
+    sandbox.wait_for(150);
+    sandbox.stop();
+    let mut rows = names(&sandbox);
+    rows.sort();
+    let mut wanted: Vec<String> =
+        (0..150).flat_map(|i| [1, 2].map(|case| format!("team/{i}|{case}"))).collect();
+    wanted.sort();
+    assert_eq!(rows, wanted);
+    for (edited, n) in saved.into_iter().zip(1..) {
+        assert_eq!(sandbox.text(format!("{REPORT}.aside-{n}")), edited);
+    }
+}
+
+#[test]
+fn a_report_that_is_not_kept_open_is_known_all_the_same() {
+    let mut sandbox = Sandbox::new();
+    // So few descriptors that not all of the reports are kept open.
+    sandbox.bound_descriptors(80).start();
+    for round in 1..=2 {
+        for i in 0..40 {
+            sandbox.write(format!("outside/{round}/{i}/{round}"), classic(i, "YN"));
+        }
+        for i in 0..40 {
+            let file = sandbox.path(format!("outside/{round}/{i}/{round}"));
+            fs::create_dir_all(sandbox.path(format!("inbox/{i}"))).unwrap();
+            fs::rename(file, sandbox.path(format!("inbox/{i}/{round}"))).unwrap();
+        }
+        sandbox.wait_for(round * 40);
+        for i in 0..40 {
+            let report = sandbox.path(format!("reports/folders/{i}.csv"));
+            let mut edited = fs::read_to_string(&report).unwrap();
+            edited.push_str("note\n");
+            if round == 1 {
+                fs::write(&report, edited).unwrap();
+            }
+        }
+    }
+    for i in 0..40 {
+        assert_eq!(sandbox.rows(format!("folders/{i}.csv")).len(), 4, "{i}");
+        let aside = sandbox.text(format!("reports/folders/{i}.csv.aside-1"));
+        assert!(aside.ends_with("note\n"), "{i}: {aside}");
+    }
+}

@@ -107,3 +107,92 @@ fn what_changed_after_it_was_taken_is_put_back_and_graded_once_its_writer_has_cl
     assert_eq!(rows[0].columns(&columns), wanted);
     assert_eq!(sandbox.metrics().of("gridmark_put_back_total"), 1.0);
 }
+
+#[test]
+fn a_writer_that_sets_the_full_length_first_is_graded_once_and_whole() {
+    for watch in ["auto", "off"] {
+        let mut sandbox = Sandbox::new();
+        // A scan sees no writer, so there the settle time has to do.
+        let settle = if watch == "auto" { 50 } else { 2_000 };
+        sandbox.set("intake.watch", watch).set("intake.settle_ms", settle).start();
+        let text = classic(1, "YNY");
+        let mut file = File::create(sandbox.path("inbox/p")).unwrap();
+        file.set_len(text.len() as u64).unwrap();
+        for part in text.as_bytes().chunks(text.len() / 4 + 1) {
+            sandbox.wait_for_scans(2);
+            assert!(sandbox.has("inbox/p"), "{watch}");
+            file.write_all(part).unwrap();
+        }
+        drop(file);
+        let rows = sandbox.wait_for(1);
+        assert_eq!(rows[0].columns(&["attempt", "cases", "correct", "wrong"]), "1|3|2|1");
+        assert_eq!(rows[0].get("blake3"), blake3::hash(text.as_bytes()).to_hex().as_str());
+    }
+}
+
+/// Same size, same time of modification: only the inode's own time tells.
+#[test]
+fn a_rewrite_in_the_same_second_with_the_same_size_and_times_is_seen() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.watch", "off").set("intake.settle_ms", 1_500).start();
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    for filled in 1..=5 {
+        let text = hexudoku(filled);
+        let mut file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(sandbox.path("inbox/p"))
+            .unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.set_modified(time).unwrap();
+        drop(file);
+        sandbox.wait_for_scans(2);
+    }
+    let rows = sandbox.wait_for(1);
+    assert_eq!(rows[0].columns(&["attempt", "filled"]), "1|5");
+}
+
+#[test]
+fn a_file_that_is_rewritten_without_a_pause_is_graded_once_as_it_is_in_the_end() {
+    for settle in [0, 20] {
+        let mut sandbox = Sandbox::new();
+        sandbox.set("intake.settle_ms", settle).start();
+        let mut file = File::create(sandbox.path("inbox/p")).unwrap();
+        let texts: Vec<String> = (1..=400).map(|i| classic(i, "YNYNY")).collect();
+        for text in &texts {
+            file.rewind().unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        }
+        assert_eq!(sandbox.submissions(), []);
+        drop(file);
+        let rows = sandbox.wait_for(1);
+        let last = blake3::hash(texts[399].as_bytes()).to_hex();
+        assert_eq!(rows[0].columns(&["attempt", "blake3"]), format!("1|{last}"));
+    }
+}
+
+/// What is taken by a rename may still be written to: then it is read again, until it is still.
+#[test]
+fn a_file_that_is_written_to_while_it_is_read_is_never_graded_in_part() {
+    let mut sandbox = Sandbox::started();
+    for i in 0..40 {
+        let text = classic(i, &"YN".repeat(50));
+        let half = text.len() / 2;
+        sandbox.write("outside/p", &text.as_bytes()[..half]);
+        let mut writer = File::options().append(true).open(sandbox.path("outside/p")).unwrap();
+        fs::rename(sandbox.path("outside/p"), sandbox.path(format!("inbox/{i}"))).unwrap();
+        writer.write_all(&text.as_bytes()[half..]).unwrap();
+    }
+    let rows = sandbox.wait_for(40);
+    for row in &rows {
+        // Whatever it was when it was read, it was that from beginning to end.
+        let number: usize = row.get("submission").parse().unwrap();
+        let text = classic(number, &"YN".repeat(50));
+        let whole = blake3::hash(text.as_bytes()).to_hex();
+        let half = blake3::hash(&text.as_bytes()[..text.len() / 2]).to_hex();
+        assert!([whole.as_str(), half.as_str()].contains(&row.get("blake3")), "{number}");
+        assert_eq!(row.number("cases"), 100);
+    }
+    assert_eq!(sandbox.rows("loose.csv").len(), 4_000);
+}

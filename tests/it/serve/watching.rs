@@ -1,7 +1,7 @@
 //! Watch events alone, without scans: what moves is followed, and what is lost is made up for.
 
 use crate::kit::Sandbox;
-use crate::kit::cases::hexudoku;
+use crate::kit::cases::{hexudoku, some};
 use std::fs;
 
 /// A sandbox that scans once a day.
@@ -81,4 +81,96 @@ fn events_that_the_system_loses_are_made_up_for_by_a_scan() {
     sandbox.write("inbox/b/c/4", hexudoku(1));
     sandbox.write("inbox/a/5", hexudoku(1));
     sandbox.wait_for(5);
+}
+
+/// The system tells of the end of a folder only when nobody has it open any more; by then another
+/// one may be there under its name.
+#[test]
+fn a_folder_whose_end_is_told_late_does_not_take_the_watch_of_the_one_that_followed() {
+    let mut sandbox = watching();
+    sandbox.write("inbox/a/1", hexudoku(1));
+    sandbox.wait_for(1);
+    let held = fs::File::open(sandbox.path("inbox/a")).unwrap();
+    fs::remove_dir_all(sandbox.path("inbox/a")).unwrap();
+    sandbox.write("inbox/a/2", hexudoku(1));
+    sandbox.wait_for(2);
+    drop(held);
+    for i in 3..=12 {
+        sandbox.write(format!("inbox/a/{i}"), hexudoku(1));
+        sandbox.wait_for(i);
+    }
+}
+
+/// More events than the system's queue holds, all of them of files to be graded, and folders made
+/// meanwhile among them.
+#[test]
+fn more_files_than_the_queue_of_events_holds_are_each_graded_once() {
+    let mut sandbox = watching();
+    sandbox.write("inbox/old/first", hexudoku(1));
+    sandbox.wait_for(1);
+    sandbox.pause();
+    // Each is made, written and closed.
+    for i in 0..6_000 {
+        let folder = if i % 2 == 0 { "old".to_owned() } else { format!("new/{}/deep", i % 6) };
+        let path = sandbox.path(format!("inbox/{folder}/{i}"));
+        if i < 6 {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+        }
+        fs::write(path, "no puzzle at all\n").unwrap();
+    }
+    sandbox.go_on();
+    sandbox.wait_until("all are graded", |sandbox| {
+        sandbox.metrics().sum("gridmark_submissions_total") >= 6_001.0
+    });
+    let rows = sandbox.wait_for(6_001);
+    let mut names: Vec<&str> = rows.iter().map(|row| row.get("submission")).collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), 6_001);
+    assert!(rows.iter().all(|row| row.get("attempt") == "1"));
+    // And the folders are watched from now on.
+    sandbox.write("inbox/new/1/deep/last", hexudoku(1));
+    sandbox.wait_for(6_002);
+}
+
+#[test]
+fn where_the_system_gives_no_more_watches_scans_find_everything_until_it_does() {
+    let Some(mut sandbox) = Sandbox::on_island() else { return };
+    sandbox.on_shore("echo 4 > /proc/sys/user/max_inotify_watches");
+    sandbox.start();
+    for i in 0..60 {
+        sandbox.write(format!("inbox/{}/deep/{i}", i % 12), some(i));
+    }
+    sandbox.wait_for(60);
+    sandbox.wait_until("it says that it scans", |sandbox| {
+        sandbox.metrics().of(r#"gridmark_watch_mode{mode="scan"}"#) == 1.0
+            && sandbox.log().contains("fs.inotify.max_user_watches")
+    });
+    assert!(sandbox.get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
+    sandbox.on_shore("echo 1000 > /proc/sys/user/max_inotify_watches");
+    sandbox.wait_until("it watches again", |sandbox| {
+        sandbox.metrics().of(r#"gridmark_watch_mode{mode="events"}"#) == 1.0
+    });
+    sandbox.write("inbox/11/deep/last", hexudoku(1));
+    sandbox.wait_for(61);
+}
+
+#[test]
+fn each_name_of_a_file_is_a_submission_and_other_names_elsewhere_are_left_alone() {
+    let mut sandbox = watching();
+    sandbox.write("outside/p", hexudoku(3));
+    for name in ["inbox/a", "inbox/b"] {
+        fs::hard_link(sandbox.path("outside/p"), sandbox.path(name)).unwrap();
+    }
+    let rows = sandbox.wait_for(2);
+    for row in &rows {
+        assert_eq!(row.columns(&["attempt", "filled", "status"]), "1|3|graded");
+    }
+    assert_eq!(sandbox.text("outside/p"), hexudoku(3));
+    assert_eq!(sandbox.text("archive/a"), hexudoku(3));
+    assert_eq!(sandbox.text("archive/b"), hexudoku(3));
+    // The very same file once more is the next attempt.
+    fs::hard_link(sandbox.path("outside/p"), sandbox.path("inbox/a")).unwrap();
+    let rows = sandbox.wait_for(3);
+    assert_eq!(rows[2].columns(&["submission", "attempt", "archived_as"]), "a|2|a~2");
 }

@@ -1,0 +1,119 @@
+//! An island: namespaces of their own for the program, with small file systems and with limits that
+//! hold there alone. Nobody has to be root for it, but the system has to allow it.
+
+use super::Sandbox;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// What is set where islands must be possible; then a test that cannot have one fails.
+const EXPECTED: &str = "EXPECTED_NAMESPACES";
+
+/// It is there for as long as this lives; whatever was mounted goes with it.
+pub struct Island {
+    holder: Child,
+}
+
+impl Island {
+    /// A new one; none, and that is said, where the system does not allow it.
+    pub fn new() -> Option<Island> {
+        let island = Island::try_new();
+        if let Err(why) = &island {
+            let is_expected = std::env::var_os(EXPECTED).is_some();
+            assert!(!is_expected, "{EXPECTED} is set, and there can be no namespaces: {why}");
+            eprintln!("SKIPPED, NOT TESTED: there can be no namespaces here: {why}");
+        }
+        island.ok()
+    }
+
+    fn try_new() -> Result<Island, String> {
+        // It ends with us, however we end: then its standard input does.
+        let mut holder = Command::new(tool("unshare"))
+            .args(["--user", "--map-root-user", "--mount", "sh", "-c", "echo there && exec cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        let mut said = String::new();
+        let stdout = holder.stdout.take().unwrap();
+        BufReader::new(stdout).read_line(&mut said).map_err(|error| error.to_string())?;
+        let island = Island { holder };
+        if said.trim() != "there" {
+            return Err("unshare --user --map-root-user --mount fails".into());
+        }
+        island.sh("mount -t tmpfs none /mnt && umount /mnt")?;
+        Ok(island)
+    }
+
+    /// A command that runs on the island.
+    pub fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(tool("nsenter"));
+        command.arg("--target").arg(self.holder.id().to_string()).args(["--user", "--mount", "--"]);
+        command.arg(program.as_ref());
+        command
+    }
+
+    fn sh(&self, script: &str) -> Result<(), String> {
+        let output = self.command(tool("sh")).args(["-c", script]).output().unwrap();
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("{script}: {}", String::from_utf8_lossy(&output.stderr)))
+    }
+
+    /// Runs a line of shell on the island, which must go well.
+    #[track_caller]
+    pub fn run(&self, script: &str) {
+        self.sh(script).unwrap();
+    }
+
+    /// What lies at this path there, as it is seen from here.
+    pub fn path(&self, path: &Path) -> PathBuf {
+        let root = PathBuf::from(format!("/proc/{}/root", self.holder.id()));
+        root.join(path.strip_prefix("/").unwrap())
+    }
+}
+
+impl Drop for Island {
+    fn drop(&mut self) {
+        let _ = self.holder.kill();
+        let _ = self.holder.wait();
+    }
+}
+
+/// The path of a program that systems have.
+fn tool(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
+    places.find(|path| path.is_file()).unwrap_or_else(|| name.into())
+}
+
+impl Sandbox {
+    /// A sandbox on an island; none, and that is said, where there can be no islands.
+    pub fn on_island() -> Option<Sandbox> {
+        let mut sandbox = Sandbox::new();
+        sandbox.island = Some(Island::new()?);
+        Some(sandbox)
+    }
+
+    /// Runs a line of shell on the sandbox's island, in its root.
+    #[track_caller]
+    pub fn on_shore(&self, script: &str) {
+        let root = self.root.path().display();
+        self.island.as_ref().unwrap().run(&format!("cd {root} && {script}"));
+    }
+
+    /// Lets processes that are started later have so many descriptors at the most.
+    pub fn bound_descriptors(&mut self, most: u64) -> &mut Sandbox {
+        self.descriptors_max = Some(most);
+        self
+    }
+
+    /// A sandbox in which the service is ready.
+    pub fn started() -> Sandbox {
+        let mut sandbox = Sandbox::new();
+        sandbox.start();
+        sandbox
+    }
+}

@@ -1,0 +1,95 @@
+//! Clients of the HTTP address, and descriptors that are few: grading goes on all the same.
+
+use crate::kit::Sandbox;
+use crate::kit::cases::{classic, some};
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+fn hand_in(sandbox: &Sandbox, files: std::ops::Range<usize>) {
+    for i in files {
+        sandbox.rename_in(format!("team {}/p{i}", i % 9), some(i));
+    }
+}
+
+#[test]
+fn clients_that_are_many_slow_silent_or_loud_disturb_nothing() {
+    let mut sandbox = Sandbox::new();
+    // Whoever is silent is cut off by those that wait, and not by the clock.
+    for limit in ["http.header_read_ms_max", "http.connection_ms_max"] {
+        sandbox.set(limit, 3_600_000);
+    }
+    sandbox.set("http.connections_max", 16).set("http.silent_ms_max", 20).start();
+    let address = sandbox.address();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let oversized = format!("GET /metrics HTTP/1.1\r\nX: {}\r\n", "x".repeat(100_000));
+            let mut clients = Vec::new();
+            while !over.load(Ordering::Acquire) {
+                if clients.len() >= 60 {
+                    clients.drain(..30);
+                }
+                for said in ["", "GET /livez HT", oversized.as_str(), "\0\0\0\r\n\r\n"] {
+                    let Ok(mut client) = TcpStream::connect(address) else { continue };
+                    let _ = client.set_write_timeout(Some(Duration::from_millis(10)));
+                    let _ = client.write_all(said.as_bytes());
+                    clients.push(client);
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        hand_in(&sandbox, 0..300);
+        sandbox.wait_for(300);
+        for _ in 0..5 {
+            let begun = Instant::now();
+            assert!(sandbox.get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
+            assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        }
+        over.store(true, Ordering::Release);
+    });
+    assert!(sandbox.submissions().iter().all(|row| row.get("status") != "failed"));
+}
+
+#[test]
+fn liveness_is_told_though_all_connections_are_taken_by_silent_clients() {
+    let mut sandbox = Sandbox::new();
+    for limit in ["http.header_read_ms_max", "http.connection_ms_max"] {
+        sandbox.set(limit, 3_600_000);
+    }
+    sandbox.start();
+    let silent: Vec<TcpStream> =
+        (0..200).map(|_| TcpStream::connect(sandbox.address()).unwrap()).collect();
+    let begun = Instant::now();
+    for path in ["/livez", "/readyz", "/metrics"] {
+        assert!(sandbox.get(path).starts_with("HTTP/1.1 200 OK\r\n"), "{path}");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    drop(silent);
+}
+
+/// Deep folders, many reports, large files and many clients, each of which could use up all of them.
+#[test]
+fn with_few_descriptors_everything_is_still_graded() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
+    sandbox.bound_descriptors(64).start();
+    assert!(sandbox.log().contains("http.connections_max"), "{}", sandbox.log());
+    let silent: Vec<TcpStream> =
+        (0..100).map(|_| TcpStream::connect(sandbox.address()).unwrap()).collect();
+    for i in 0..30 {
+        sandbox.write(format!("inbox/{i}/{}p", "d/".repeat(40)), some(i));
+        sandbox.rename_in(format!("{i}/large"), classic(i, &"YN".repeat(100)));
+    }
+    let rows = sandbox.wait_for(60);
+    assert!(rows.iter().all(|row| row.get("status") != "failed"), "{rows:#?}");
+    assert!(sandbox.get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
+    let metrics = sandbox.metrics();
+    assert!(metrics.of("process_open_fds") <= 64.0);
+    for errors in ["scan", "grade", "claim", "commit"] {
+        let errors = format!("gridmark_{errors}_errors_total");
+        assert_eq!(metrics.of(&errors), 0.0, "{errors}\n{}", sandbox.log());
+    }
+    drop(silent);
+}

@@ -1,0 +1,269 @@
+//! Disks that are full, read-only or gone while the service runs: nothing is lost, `/readyz` says
+//! what is wrong, and all goes on by itself once the cause is gone.
+
+use crate::kit::Sandbox;
+use crate::kit::cases::{classic, hexudoku};
+use crate::kit::reports::Row;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+
+/// A sandbox in which this folder is a small file system of its own.
+fn with_small(folder: &str) -> Option<Sandbox> {
+    let sandbox = Sandbox::on_island()?;
+    fs::create_dir_all(sandbox.path(folder)).unwrap();
+    sandbox.on_shore(&format!("mount -t tmpfs -o size=4m none {folder}"));
+    let device = |path| fs::metadata(sandbox.path(path)).unwrap().dev();
+    assert_ne!(device(folder), device(""), "it is no file system of its own");
+    Some(sandbox)
+}
+
+/// Leaves no room in a folder. What is returned is to be removed to make some.
+fn fill(sandbox: &Sandbox, folder: &str) -> std::path::PathBuf {
+    let path = sandbox.path(folder).join(".ballast");
+    let mut ballast = File::create(&path).unwrap();
+    for size in [4096, 1] {
+        while ballast.write_all(&vec![0; size]).is_ok() {}
+    }
+    path
+}
+
+fn is_ready(sandbox: &Sandbox) -> bool {
+    sandbox.get("/readyz").starts_with("HTTP/1.1 200 OK\r\n")
+}
+
+#[track_caller]
+fn wait_for_words(sandbox: &mut Sandbox, words: &[&str]) {
+    let what = format!("{words:?} in /readyz");
+    sandbox.wait_until(&what, |sandbox| {
+        let answer = sandbox.get("/readyz");
+        answer.starts_with("HTTP/1.1 503 ") && words.iter().all(|word| answer.contains(word))
+    });
+}
+
+/// Hands in so many files of `team`, with 20 cases each, from number `first`.
+fn hand_in(sandbox: &Sandbox, first: usize, files: usize) {
+    for i in first..first + files {
+        sandbox.rename_in(format!("team/{i}"), classic(i, &"YN".repeat(10)));
+    }
+}
+
+/// Every submission is graded, has all its rows once, and lies in the archive as it was.
+#[track_caller]
+fn check(sandbox: &mut Sandbox, files: usize) {
+    let rows = sandbox.wait_for(files);
+    for row in rows {
+        assert_eq!(row.columns(&["cases", "correct", "status", "attempt"]), "20|10|graded|1");
+        let archived = fs::read(sandbox.path("archive").join(row.get("archived_as"))).unwrap();
+        assert_eq!(row.get("blake3"), blake3::hash(&archived).to_hex().as_str());
+    }
+    check_cases(&sandbox.rows("folders/team.csv"), files);
+    sandbox.wait_until("it is ready again", is_ready);
+}
+
+#[track_caller]
+fn check_cases(rows: &[Row], files: usize) {
+    let mut cases: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for row in rows {
+        cases.entry(row.get("submission")).or_default().push(row.number("case"));
+    }
+    assert_eq!(cases.len(), files);
+    for (name, numbers) in cases {
+        assert_eq!(numbers, (1..=20).collect::<Vec<_>>(), "{name}");
+    }
+}
+
+#[test]
+fn full_reports_are_written_once_there_is_room() {
+    let Some(mut sandbox) = with_small("reports") else { return };
+    sandbox.start();
+    hand_in(&sandbox, 0, 1);
+    sandbox.wait_for(1);
+    let ballast = fill(&sandbox, "reports");
+    hand_in(&sandbox, 1, 60);
+    wait_for_words(&mut sandbox, &["cannot write the report ", "No space left"]);
+    // Whoever copies a report now gets no row twice, and none in part but the last.
+    check_cases(&sandbox.rows("folders/team.csv")[..20], 1);
+    fs::remove_file(ballast).unwrap();
+    check(&mut sandbox, 61);
+}
+
+#[test]
+fn a_full_archive_leaves_files_in_the_inbox_until_there_is_room() {
+    let Some(mut sandbox) = with_small("archive") else { return };
+    sandbox.start();
+    hand_in(&sandbox, 0, 1);
+    sandbox.wait_for(1);
+    let ballast = fill(&sandbox, "archive");
+    hand_in(&sandbox, 1, 20);
+    wait_for_words(&mut sandbox, &["cannot move files into the archive", "No space left"]);
+    assert_eq!(sandbox.submissions().len(), 1);
+    fs::remove_file(ballast).unwrap();
+    check(&mut sandbox, 21);
+}
+
+#[test]
+fn a_full_ledger_leaves_files_in_the_inbox_until_there_is_room() {
+    let Some(mut sandbox) = with_small("state") else { return };
+    sandbox.start();
+    hand_in(&sandbox, 0, 1);
+    sandbox.wait_for(1);
+    let ballast = fill(&sandbox, "state");
+    hand_in(&sandbox, 1, 300);
+    wait_for_words(&mut sandbox, &["ledger", "full"]);
+    fs::remove_file(ballast).unwrap();
+    check(&mut sandbox, 301);
+}
+
+fn leave_little_room(folder: &str) {
+    let Some(mut sandbox) = with_small(folder) else { return };
+    sandbox.set("publish.disk_free_bytes_min", 1 << 20).start();
+    hand_in(&sandbox, 0, 1);
+    sandbox.wait_for(1);
+    let ballast = sandbox.path(folder).join(".ballast");
+    fs::write(&ballast, vec![0; 3 << 20]).unwrap();
+    wait_for_words(&mut sandbox, &[folder, "fewer than publish.disk_free_bytes_min = 1048576"]);
+    hand_in(&sandbox, 1, 10);
+    sandbox.wait_for_scans(2);
+    assert!(sandbox.has("inbox/team/10"));
+    fs::remove_file(ballast).unwrap();
+    check(&mut sandbox, 11);
+}
+
+#[test]
+fn with_little_room_for_reports_no_more_is_taken_and_then_it_goes_on() {
+    leave_little_room("reports");
+}
+
+#[test]
+fn with_little_room_in_the_archive_no_more_is_taken_and_then_it_goes_on() {
+    leave_little_room("archive");
+}
+
+#[test]
+fn with_little_room_for_the_ledger_no_more_is_taken_and_then_it_goes_on() {
+    leave_little_room("state");
+}
+
+#[test]
+fn a_read_only_archive_leaves_files_in_the_inbox_until_it_can_be_written() {
+    let Some(mut sandbox) = with_small("archive") else { return };
+    sandbox.start();
+    hand_in(&sandbox, 0, 1);
+    sandbox.wait_for(1);
+    sandbox.on_shore("mount -o remount,ro archive");
+    wait_for_words(&mut sandbox, &["archive", "read-only"]);
+    hand_in(&sandbox, 1, 10);
+    sandbox.wait_for_scans(2);
+    assert!(sandbox.has("inbox/team/10"));
+    sandbox.on_shore("mount -o remount,rw archive");
+    check(&mut sandbox, 11);
+}
+
+/// The system makes nothing read-only that is open for writing; so another, read-only view is put
+/// over it, which whatever is opened from now on meets.
+#[test]
+fn read_only_reports_are_written_once_they_can_be() {
+    let Some(mut sandbox) = with_small("reports") else { return };
+    sandbox.start();
+    sandbox.rename_in("loose", hexudoku(1));
+    sandbox.wait_for(1);
+    sandbox.on_shore("mount --bind reports reports && mount -o remount,bind,ro reports");
+    sandbox.rename_in("team/1", hexudoku(2));
+    wait_for_words(&mut sandbox, &["reports", "read-only"]);
+    sandbox.on_shore("umount reports");
+    sandbox.wait_for(2);
+    sandbox.wait_until("it is ready again", is_ready);
+    assert_eq!(sandbox.rows("folders/team.csv").len(), 1);
+}
+
+#[test]
+fn a_start_on_read_only_state_or_reports_says_so_and_takes_nothing() {
+    for folder in ["state", "reports"] {
+        let Some(mut sandbox) = with_small(folder) else { return };
+        sandbox.start();
+        hand_in(&sandbox, 0, 1);
+        sandbox.wait_for(1);
+        sandbox.stop();
+        sandbox.on_shore(&format!("mount -o remount,ro {folder}"));
+        hand_in(&sandbox, 1, 1);
+        let output = sandbox.once();
+        let log = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{log}");
+        assert!(log.contains(folder) && log.to_lowercase().contains("read"), "{log}");
+        assert!(sandbox.has("inbox/team/1"), "{log}");
+        sandbox.on_shore(&format!("mount -o remount,rw {folder}"));
+        sandbox.start();
+        check(&mut sandbox, 2);
+    }
+}
+
+/// A folder that somebody deletes is made again, and what was committed is known to the next start.
+fn delete_while_it_runs(folder: &str) {
+    let mut sandbox = Sandbox::started();
+    hand_in(&sandbox, 0, 2);
+    sandbox.wait_for(2);
+    fs::remove_dir_all(sandbox.path(folder)).unwrap();
+    hand_in(&sandbox, 2, 2);
+    sandbox.wait_until("all are graded", |sandbox| sandbox.submissions().len() == 4);
+    sandbox.wait_until("it is there again", |sandbox| sandbox.has(folder));
+    sandbox.wait_until("it is ready", is_ready);
+    check_cases(&sandbox.rows("folders/team.csv"), 4);
+    sandbox.stop();
+    sandbox.start();
+    hand_in(&sandbox, 4, 1);
+    let rows = sandbox.wait_for(5);
+    assert!(rows.iter().all(|row| row.columns(&["status", "attempt"]) == "graded|1"));
+    check_cases(&sandbox.rows("folders/team.csv"), 5);
+}
+
+#[test]
+fn reports_that_are_deleted_while_it_runs_are_written_anew() {
+    delete_while_it_runs("reports");
+}
+
+#[test]
+fn an_archive_that_is_deleted_while_it_runs_is_made_again() {
+    delete_while_it_runs("archive");
+}
+
+#[test]
+fn a_ledger_that_is_deleted_while_it_runs_is_written_anew_with_all_that_it_held() {
+    delete_while_it_runs("state");
+}
+
+#[test]
+fn inbox_and_quarantine_that_are_deleted_while_it_runs_are_made_again() {
+    for folder in ["inbox", "quarantine"] {
+        delete_while_it_runs(folder);
+    }
+}
+
+#[test]
+fn a_state_that_is_moved_away_while_it_runs_is_written_anew() {
+    let mut sandbox = Sandbox::started();
+    hand_in(&sandbox, 0, 20);
+    sandbox.wait_for(20);
+    for i in 1..=3 {
+        fs::rename(sandbox.path("state"), sandbox.path(format!("old {i}"))).unwrap();
+        hand_in(&sandbox, 20 * i, 20);
+        sandbox.wait_for(20 * i + 20);
+        sandbox.wait_until("it is there again", |sandbox| sandbox.has("state/lock"));
+    }
+    sandbox.stop();
+    fs::remove_dir_all(sandbox.path("reports")).unwrap();
+    sandbox.start();
+    check(&mut sandbox, 80);
+}
+
+#[test]
+fn a_deleted_state_keeps_a_second_instance_out() {
+    let mut sandbox = Sandbox::started();
+    fs::remove_dir_all(sandbox.path("state")).unwrap();
+    sandbox.wait_until("it is made again", |sandbox| sandbox.has("state/lock"));
+    let output = sandbox.start_second();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("another gridmark works here already"), "{errors}");
+}
