@@ -2,6 +2,8 @@
 //! behind. Tests wait for conditions, never for time.
 
 pub mod cases;
+pub mod crashes;
+pub mod random;
 pub mod reports;
 
 use reports::{Metrics, Row, rows};
@@ -139,7 +141,10 @@ impl Sandbox {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
         command.env_clear().stdin(Stdio::null()).arg("serve").arg("--root").arg(self.root.path());
         for (key, value) in &self.settings {
-            let name = format!("GRIDMARK_{}", key.replace('.', "_").to_uppercase());
+            let name = match key.as_str() {
+                crashes::FAIL_POINT => key.clone(),
+                key => format!("GRIDMARK_{}", key.replace('.', "_").to_uppercase()),
+            };
             command.env(name, value);
         }
         command.args(args);

@@ -3,6 +3,7 @@
 mod archive;
 mod crash;
 mod ends;
+mod fail_points;
 mod finding;
 mod large;
 mod limits;
