@@ -20,6 +20,11 @@ impl Random {
         self.0 = multiplied.wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
     }
+
+    /// One of these.
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len() as u64) as usize]
+    }
 }
 
 /// Whether long forms of tests are asked for: `GRIDMARK_TEST_LONG=1`.
