@@ -14,6 +14,7 @@
 //! - [`printable`]: names, paths and messages as a terminal, a log and a table may have them.
 //! - [`submission`]: the words: a submission's name, what is known of it, how far it has come.
 //! - [`windows`]: an input read window by window, with the cases in each.
+//! - [`fail_point`]: moments at which tests have the process die; nothing in a release build.
 //! - [`event`]: everything that can happen: its log line and its metric, once.
 //! - [`health`]: whether the service is alive and ready, and why not.
 //! - [`ledger`]: what has been claimed and marked.
@@ -50,6 +51,7 @@ pub mod cli;
 pub mod config;
 pub mod disk;
 pub mod event;
+pub mod fail_point;
 pub mod format;
 pub mod generate;
 pub mod grading;

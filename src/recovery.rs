@@ -5,6 +5,7 @@
 
 use crate::archive::{Archive, Taken};
 use crate::event;
+use crate::fail_point::Point;
 use crate::ledger::{Ledger, OpenClaim, Report};
 use crate::submission::Claimed;
 use std::fs::File;
@@ -34,6 +35,7 @@ pub fn recover(
         // What cannot be cut now is cut before anything is appended to it.
         if let Ok(bytes @ 1..) = cut(&reports.join(path.as_path()), length) {
             event::report_cut(&path, bytes);
+            Point::ReportCut.pass();
         }
     }
     for (id, archived_as) in ledger.failed()? {
@@ -46,7 +48,9 @@ pub fn recover(
     let mut again = Vec::new();
     let mut released = Vec::new();
     for claim in ledger.open_claims()? {
-        match find(archive, &claim) {
+        let found = find(archive, &claim);
+        Point::ClaimFound.pass();
+        match found {
             Ok(Found::InArchive) => again.push(claim.claimed),
             Ok(Found::NotTaken) => released.push(claim.claimed.id),
             // The claim stands, and the next start tries again.
@@ -54,6 +58,7 @@ pub fn recover(
         }
     }
     ledger.release(&released)?;
+    Point::Recovered.pass();
     event::recovered(again.len(), released.len());
     event::quarantine_holds(archive.quarantined_files());
     Ok(again)

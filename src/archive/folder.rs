@@ -1,8 +1,10 @@
 //! Folders opened step by step, so that no link leads out of them, and moves between them.
 
 use super::{AtFlags, Errno, File, Mode, OFlags, Path, PathBuf, Signature, io, unlinkat};
+use crate::fail_point::Point;
 use rustix::fs::{CWD, RenameFlags, ResolveFlags, Timespec, Timestamps};
 use std::ffi::OsStr;
+use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
@@ -153,6 +155,9 @@ pub(super) fn copy(
         OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut copied = File::from(rustix::fs::openat(to, part, flags, Mode::from_raw_mode(0o666))?);
     let whole = (|| {
+        Point::FileHalfCopied.pass_or(|| {
+            let _ = io::copy(&mut (&source).take(before.len() / 2), &mut copied);
+        });
         io::copy(&mut source, &mut copied)?;
         if Signature::of(&source.metadata()?) != Signature::of(&before) {
             return Err(io::Error::other("it changed while it was copied"));
@@ -163,6 +168,7 @@ pub(super) fn copy(
             &Timestamps { last_access: modified, last_modification: modified },
         )?;
         copied.sync_all()?;
+        Point::FileCopied.pass();
         Ok(rename_no_replace(to, part.as_ref(), to, as_file)?)
     })();
     if let Err(error) = whole {
@@ -171,6 +177,7 @@ pub(super) fn copy(
         return Err(error);
     }
     to.sync()?;
+    Point::CopyNamed.pass();
     unlinkat(from, file, AtFlags::empty())?;
     from.sync()
 }

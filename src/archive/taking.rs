@@ -2,6 +2,7 @@
 
 use super::folder::{Folder, rename_no_replace};
 use super::{Archive, Errno, File, OsStr, Path, hidden, io};
+use crate::fail_point::Point;
 use crate::submission::{Claimed, Name, Place};
 use std::ffi::OsString;
 
@@ -148,6 +149,7 @@ impl Archive {
             Err(Errno::NOENT) => return Ok(Taken::Gone),
             Err(error) => return Err(error.into()),
         }
+        Point::FileHidden.pass();
         let taken = self.complete(claimed.id, &claimed.archived_as);
         if !matches!(taken, Ok(Taken::Yes)) {
             // If this fails too, the file stays hidden and its claim stands for the next start.

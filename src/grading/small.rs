@@ -5,6 +5,7 @@ use super::{
 };
 use crate::archive;
 use crate::board::{Kind, Mark};
+use crate::fail_point::Point;
 use crate::format::{Reader, kind_by_name};
 use std::cell::RefCell;
 use std::io::Read;
@@ -65,8 +66,10 @@ impl Grading {
 
     fn hand_on_batch(&self, results: Vec<Graded>) {
         // First this, so that publishing knows at once that nothing else is coming.
+        Point::Graded.pass();
         self.parts.queue.graded(results.len());
         self.hand_on(results);
+        Point::HandedOn.pass();
     }
 
     /// Grades one file; its rows are in the scratch memory.

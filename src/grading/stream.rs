@@ -7,6 +7,7 @@
 use super::{
     Claimed, Graded, Grading, Marker, Signature, Step, Tally, Trouble, event, guarded, limits,
 };
+use crate::fail_point::Point;
 use crate::format::{Reader, kind_by_name};
 use crate::judge::Judge;
 use crate::rows::CaseRows;
@@ -211,7 +212,9 @@ impl Grading {
                 self.parts.queue.graded(1);
             }
             let id = claimed.id;
+            Point::ChunkMarked.pass();
             self.hand_on(vec![Graded { claimed: before, rows: vec![rows], tally, kind, step }]);
+            Point::ChunkHandedOn.pass();
             if is_left {
                 self.parts.queue.left(id);
             }

@@ -3,6 +3,7 @@
 use super::{Intake, Look, Ready, event};
 use crate::archive::{Archive, Taken};
 use crate::event::Via;
+use crate::fail_point::Point;
 use crate::ledger::Candidate;
 use crate::queue::Queue;
 use crate::submission::{Claimed, Name, Place};
@@ -33,10 +34,16 @@ impl Batch {
         let mut done = Vec::with_capacity(self.claims.len());
         for claims in self.claims.chunks(FILES_HANDED_ON) {
             let from = done.len();
-            done.extend(claims.iter().map(|claimed| taker.take(claimed)));
+            done.extend(claims.iter().map(|claimed| {
+                let taken = taker.take(claimed);
+                Point::FileMoved.pass();
+                taken
+            }));
+            Point::FilesMoved.pass();
             let moved = claims.iter().zip(&done[from..]);
             let moved = moved.filter(|(_, taken)| matches!(taken, Ok(Taken::Yes)));
             queue.push_all(moved.map(|(claimed, _)| claimed.clone()));
+            Point::Queued.pass();
         }
         done
     }
@@ -108,6 +115,7 @@ impl Intake {
         };
         match self.parts.ledger.claim(&candidates, now_ms, place) {
             Ok(claims) => {
+                Point::Claimed.pass();
                 self.parts.health.well("claims");
                 self.batch = Batch { files: batch, claims };
             }
@@ -202,6 +210,9 @@ impl Intake {
     }
 
     fn release(&self, ids: &[i64]) {
+        if !ids.is_empty() {
+            Point::ReleasesDue.pass();
+        }
         if let Err(error) = self.parts.ledger.release(ids) {
             // The next start finds claims whose files lie in the inbox, or nowhere, and releases
             // them.
@@ -232,6 +243,7 @@ impl Intake {
     pub(super) fn put_back(&mut self, claimed: Claimed, why: String) {
         match self.parts.archive.put_back(&claimed) {
             Ok(true) => {
+                Point::PutBack.pass();
                 event::put_back(&claimed.name, &why);
                 self.release(&[claimed.id]);
                 self.wait_for_closing(&claimed.name);

@@ -40,6 +40,19 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A part of the ledger is lost.
+    #[error(
+        "the ledger {path} has {bytes} bytes and ends inside a page of {page}: the rest of it is \
+         lost; put a whole copy of it in its place, from a backup"
+    )]
+    Torn {
+        /// The ledger's file.
+        path: PathBuf,
+        /// How long it is.
+        bytes: u64,
+        /// How long its pages are.
+        page: u64,
+    },
     /// A newer gridmark wrote this ledger.
     #[error(
         "the ledger {path} has format {found}, and this gridmark knows formats up to {known}; \
@@ -147,9 +160,10 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// If SQLite cannot open it, or a newer gridmark wrote it.
+    /// If SQLite cannot open it, a part of it is lost, or a newer gridmark wrote it.
     pub fn open(path: &Path) -> Result<Ledger, Error> {
         let sqlite = |source| Error::Sqlite { path: path.to_owned(), source };
+        schema::ends_with_a_page(path)?;
         let mut connection = Connection::open(path).map_err(sqlite)?;
         schema::prepare(&mut connection, path)?;
         let opened = place::identity(path)

@@ -2,6 +2,8 @@
 
 use super::Error;
 use rusqlite::Connection;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
@@ -32,6 +34,32 @@ const STEPS: [&str; 1] = ["
         whole INTEGER NOT NULL DEFAULT 1 -- 0 where rows are missing, to be written anew
     ) WITHOUT ROWID;
 "];
+
+/// How long a page is where the file does not say so.
+const PAGE_BYTES: u64 = 4_096;
+
+/// Makes sure that the file does not end inside a page. SQLite would take what is missing there for
+/// zeros, and with a wrong length a report would be cut that is whole.
+pub(super) fn ends_with_a_page(path: &Path) -> Result<(), Error> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    // What a crash has left half copied from the log is copied once more.
+    let has_log = Path::new(&log).metadata().is_ok_and(|found| found.len() > 0);
+    let mut header = [0; 18];
+    let page = match File::open(path).and_then(|mut file| file.read_exact(&mut header)) {
+        // The number does not fit where pages are largest.
+        Ok(()) if header[16..] == [0, 1] => 1 << 16,
+        Ok(()) => u64::from(u16::from_be_bytes([header[16], header[17]])),
+        Err(_) => PAGE_BYTES,
+    };
+    match path.metadata() {
+        Ok(found) if !has_log && page > 0 && found.len() % page != 0 => {
+            Err(Error::Torn { path: path.to_owned(), bytes: found.len(), page })
+        }
+        // Whatever else is wrong, SQLite finds it.
+        _ => Ok(()),
+    }
+}
 
 /// Sets the connection up and brings the tables to the newest version.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Error> {

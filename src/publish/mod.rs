@@ -11,6 +11,7 @@ use crate::board::Kind;
 use crate::config;
 use crate::disk::free_bytes;
 use crate::event;
+use crate::fail_point::Point;
 use crate::health::Health;
 use crate::ledger::{Commit, Finished, Ledger};
 use crate::printable;
@@ -299,9 +300,12 @@ impl Publisher {
             bytes += reports.append(parts, report, SUBMISSION_HEADER, &[summary])?;
         }
         reports.sync()?;
+        Point::ReportsSynced.pass();
         parts.archive.sync().map_err(Error::Archive)?;
+        Point::ArchiveSynced.pass();
         commit.report_lengths = reports.lengths();
         parts.ledger.commit(&commit)?;
+        Point::Committed.pass();
         reports.committed();
         Ok(bytes)
     }
@@ -355,8 +359,12 @@ impl Publisher {
     }
 
     fn quarantine(&self, claimed: &Claimed, reason: &str) {
+        Point::QuarantineDue.pass();
         match self.parts.archive.quarantine(claimed.id, &claimed.archived_as) {
-            Ok(_) => event::quarantined(&claimed.name, reason),
+            Ok(_) => {
+                Point::Quarantined.pass();
+                event::quarantined(&claimed.name, reason);
+            }
             // It stays in the archive, and the next start tries again.
             Err(error) => event::quarantine_failed(&claimed.name, &error),
         }

@@ -5,6 +5,7 @@ use super::{Error, Parts};
 use crate::archive::sync_file_systems;
 use crate::aside::set_aside;
 use crate::event;
+use crate::fail_point::Point;
 use crate::ledger::{Commit, Ledger};
 use crate::printable;
 use crate::submission::{Name, Signature};
@@ -85,6 +86,7 @@ impl Reports {
         }
         if !report_lengths.is_empty() {
             ledger.commit(&Commit { report_lengths, ..Commit::default() })?;
+            Point::ReportsIntroduced.pass();
         }
         Ok(())
     }
@@ -300,9 +302,13 @@ impl Report {
         let header = if self.length == 0 { header } else { "" };
         self.torn = true;
         for block in std::iter::once(header.as_bytes()).chain(rows.iter().map(Vec::as_slice)) {
+            Point::RowsHalfAppended.pass_or(|| {
+                let _ = self.file.write_all_at(&block[..block.len() / 2], self.length);
+            });
             self.file.write_all_at(block, self.length)?;
             self.length += block.len() as u64;
         }
+        Point::RowsAppended.pass();
         self.left = Signature::of(&self.file.metadata()?);
         self.torn = false;
         Ok(())

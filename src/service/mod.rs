@@ -8,6 +8,7 @@ mod upkeep;
 use crate::archive::Archive;
 use crate::config::Settings;
 use crate::event::{self, Recorder};
+use crate::fail_point::Point;
 use crate::health::Health;
 use crate::http;
 use crate::judge::{Tier, UnsupportedTier};
@@ -168,6 +169,7 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
     }
     let lock = Lock::take(&paths.state().join("lock"))?;
     let ledger = Ledger::open(&paths.state().join("ledger.db"))?;
+    Point::LedgerOpened.pass();
     let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine())
         .map_err(|source| Error::Folder { path: paths.archive(), source })?;
     let (ledger, archive) = (Arc::new(ledger), Arc::new(archive));

@@ -6,6 +6,7 @@ use crate::archive::Archive;
 use crate::aside::set_aside;
 use crate::config::Settings;
 use crate::event;
+use crate::fail_point::Point;
 use crate::format::{Reader, kind_by_name};
 use crate::grading::{Marker, limits};
 use crate::judge::{Judge, Tier};
@@ -52,9 +53,11 @@ impl Rebuild {
         let path = &self.settings.paths.reports().join(report.as_path());
         let failed = |source| Error::Report { path: path.to_owned(), source };
         self.ledger.report_is_damaged(report)?;
+        Point::ReportDamaged.pass();
         if path.symlink_metadata().is_ok() {
             set_aside(report, path, "rows that were committed are not there any more")
                 .map_err(failed)?;
+            Point::ReportSetAside.pass();
         }
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
@@ -65,9 +68,11 @@ impl Rebuild {
         self.write_rows(report, &mut out, &failed)?;
         let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
         file.sync_all().map_err(failed)?;
+        Point::ReportWritten.pass();
         let length = file.metadata().map_err(failed)?.len();
         std::fs::rename(&part, path).map_err(failed)?;
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        Point::ReportNamed.pass();
         self.ledger.report_is_whole(report, length)?;
         event::report_restored(report, "rows that were committed were not there any more");
         Ok(())
@@ -83,11 +88,13 @@ impl Rebuild {
         if report.as_bytes() == SUBMISSIONS {
             out.write_all(SUBMISSION_HEADER.as_bytes()).map_err(failed)?;
             return self.ledger.for_each_finished(|claimed, done| {
+                half_written(out);
                 out.write_all(&row_of(&claimed, &done, neutralise)).map_err(failed)
             });
         }
         out.write_all(CASE_HEADER.as_bytes()).map_err(failed)?;
         for (claimed, cases_max) in self.submissions_in(report)? {
+            half_written(out);
             match self.archive.read(&claimed.archived_as) {
                 Ok(file) => self.write_cases(&claimed, cases_max, file, out).map_err(failed)?,
                 // Whoever took it out of the archive can put it back and have the report removed.
@@ -150,6 +157,13 @@ impl Rebuild {
         }
         Ok(())
     }
+}
+
+/// Comes by the point at which a part of a report is written.
+fn half_written(out: &mut impl Write) {
+    Point::ReportHalfWritten.pass_or(|| {
+        let _ = out.flush();
+    });
 }
 
 /// Whether all that was committed to a report is still there.

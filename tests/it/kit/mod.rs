@@ -2,7 +2,9 @@
 //! behind. Tests wait for conditions, never for time.
 
 pub mod cases;
+pub mod crashes;
 pub mod island;
+pub mod random;
 pub mod reports;
 mod stream;
 
@@ -119,7 +121,10 @@ impl Sandbox {
         };
         command.env_clear().stdin(Stdio::null()).arg("serve").arg("--root").arg(self.root.path());
         for (key, value) in &self.settings {
-            let name = format!("GRIDMARK_{}", key.replace('.', "_").to_uppercase());
+            let name = match key.as_str() {
+                crashes::FAIL_POINT => key.clone(),
+                key => format!("GRIDMARK_{}", key.replace('.', "_").to_uppercase()),
+            };
             command.env(name, value);
         }
         command.args(args);

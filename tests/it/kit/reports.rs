@@ -37,10 +37,13 @@ impl Row {
 /// The whole rows of a report; none if it is not there. A row that is just being written is not
 /// whole.
 pub fn rows(report: &Path) -> Vec<Row> {
-    let mut bytes = fs::read(report).unwrap_or_default();
+    rows_in(&fs::read(report).unwrap_or_default(), report)
+}
+
+/// The whole rows in these bytes of a report.
+pub fn rows_in(bytes: &[u8], report: &Path) -> Vec<Row> {
     let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    bytes.truncate(end);
-    let mut reader = csv::Reader::from_reader(bytes.as_slice());
+    let mut reader = csv::Reader::from_reader(&bytes[..end]);
     let header = reader.headers().unwrap().clone();
     let rows = reader.records().map(|record| {
         let record = record.unwrap_or_else(|error| panic!("{}: {error}", report.display()));

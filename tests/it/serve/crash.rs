@@ -2,19 +2,17 @@
 
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, some};
-use crate::kit::reports::{Row, timeless};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use crate::kit::crashes::Copies;
+use crate::kit::random::{Random, is_long};
+use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often the plug is pulled.
-const KILLS: usize = 10;
-
-/// Names and contents, in the order in which they are dropped.
-fn drops() -> VecDeque<(String, String)> {
+/// Names and contents, in the order in which they are dropped: so many, and those that come again.
+fn drops(names: usize) -> VecDeque<(String, String)> {
     let large: String = (0..500).map(|i| classic(i, "YNY")).collect();
     let mut drops = VecDeque::from([("large/p".to_owned(), large)]);
-    for i in 0..300 {
+    for i in 0..names {
         let name = match i % 10 {
             0 => format!("loose {i}"),
             folder => format!("team {folder}/{}/p{i}.txt", i % 3),
@@ -22,8 +20,8 @@ fn drops() -> VecDeque<(String, String)> {
         drops.push_back((name, some(i)));
         // Some names come again, and some of them a third time.
         if i % 6 == 5 {
-            let (name, _) = drops[i - i % 4].clone();
-            drops.push_back((name, some(i + 1_000)));
+            let (name, _) = drops[drops.len() - 1 - i % 4].clone();
+            drops.push_back((name, some(i + 10_000)));
         }
     }
     drops
@@ -55,48 +53,24 @@ fn finish(sandbox: &mut Sandbox, drops: &mut VecDeque<(String, String)>, submiss
     sandbox.stop();
 }
 
-/// All rows of all reports but `submissions.csv`, by report, without times.
-fn reports(sandbox: &Sandbox) -> BTreeMap<String, Vec<Row>> {
-    let folders = std::fs::read_dir(sandbox.path("reports/folders")).unwrap();
-    let folders = folders.map(|entry| format!("folders/{}", entry.unwrap().file_name().display()));
-    let reports = folders.chain(["loose.csv".to_owned()]);
-    reports.map(|report| (report.clone(), timeless(sandbox.rows(&report)))).collect()
-}
-
-/// Random numbers: what a 64-bit linear congruential generator gives in its upper half.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        let multiplied = self.0.wrapping_mul(6_364_136_223_846_793_005);
-        self.0 = multiplied.wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-}
-
-/// `GRIDMARK_TEST_SEED` repeats the moments of an earlier run, as far as moments can be repeated.
-fn random() -> Random {
-    let clock = || std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
-    let set = std::env::var("GRIDMARK_TEST_SEED").ok();
-    let seed = set.map_or_else(clock, |seed| seed.parse().unwrap());
-    println!("GRIDMARK_TEST_SEED={seed}");
-    Random(seed)
-}
-
+/// `GRIDMARK_TEST_LONG=1` is for several thousand submissions, and `GRIDMARK_TEST_SEED` repeats the
+/// moments of an earlier run, as far as moments can be repeated.
 #[test]
 fn after_kills_at_any_moment_the_reports_are_those_of_an_undisturbed_run() {
-    let mut random = random();
-    let mut drops = drops();
+    let mut random = Random::new();
+    let (names, kills) = if is_long() { (5_000, 150) } else { (300, 10) };
+    let mut drops = drops(names);
     let submissions = drops.len();
     let mut undisturbed = sandbox();
     undisturbed.start();
     finish(&mut undisturbed, &mut drops.clone(), submissions);
 
     let mut disturbed = sandbox();
-    for kill in 0..KILLS {
+    let copies = Copies::of(&disturbed);
+    for kill in 0..kills {
         disturbed.spawn();
         let lives = Instant::now() + Duration::from_millis(random.below(250));
-        let most = submissions * (kill + 1) / KILLS;
+        let most = submissions * (kill + 1) / kills;
         while Instant::now() < lives {
             if submissions - drops.len() >= most || !drop_next(&disturbed, &mut drops) {
                 std::thread::yield_now();
@@ -106,55 +80,9 @@ fn after_kills_at_any_moment_the_reports_are_those_of_an_undisturbed_run() {
     }
     disturbed.start();
     finish(&mut disturbed, &mut drops, submissions);
+    assert!(copies.end() > kills);
 
-    assert_eq!(reports(&disturbed), reports(&undisturbed));
-    assert_eq!(timeless(disturbed.submissions()), timeless(undisturbed.submissions()));
-    let by_name: BTreeSet<String> =
-        disturbed.submissions().iter().map(|row| row.columns(&["submission", "attempt"])).collect();
-    assert_eq!(by_name.len(), submissions);
-    ledger_agrees(&disturbed);
-    archive_agrees(&disturbed);
-}
-
-/// The ledger knows the same submissions, and every report is as long as it says.
-fn ledger_agrees(sandbox: &Sandbox) {
-    let ledger = sandbox.ledger();
-    let mut query = ledger
-        .prepare(
-            "SELECT name || '|' || attempt || '|' || state || '|' ||
-             (correct + wrong + unreadable + counted) || '|' || archived_as FROM submissions",
-        )
-        .unwrap();
-    let known = query.query_map([], |row| row.get(0)).unwrap();
-    let known: BTreeSet<String> = known.map(|row| row.unwrap()).collect();
-    let columns = ["submission", "attempt", "status", "cases", "archived_as"];
-    let told = sandbox.submissions().iter().map(|row| row.columns(&columns)).collect();
-    assert_eq!(known, told);
-    let mut query = ledger.prepare("SELECT path, length FROM reports").unwrap();
-    let lengths = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-    for length in lengths {
-        let (report, length): (String, i64) = length.unwrap();
-        assert_eq!(
-            sandbox.text(Path::new("reports").join(&report)).len() as i64,
-            length,
-            "{report}"
-        );
-    }
-}
-
-/// Every submission lies where its row says, and nothing else lies in the archive.
-fn archive_agrees(sandbox: &Sandbox) {
-    for row in sandbox.submissions() {
-        let text = sandbox.text(Path::new("archive").join(row.get("archived_as")));
-        assert_eq!(row.get("blake3"), blake3::hash(text.as_bytes()).to_hex().as_str());
-    }
-    assert_eq!(files(&sandbox.path("archive")), sandbox.submissions().len());
-    assert_eq!(files(&sandbox.path("inbox")), 0);
-}
-
-fn files(folder: &Path) -> usize {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
-    entries
-        .map(|entry| if entry.file_type().unwrap().is_dir() { files(&entry.path()) } else { 1 })
-        .sum()
+    assert_eq!(disturbed.submissions().len(), submissions);
+    assert_eq!(disturbed.report_lines(), undisturbed.report_lines());
+    disturbed.agrees();
 }

@@ -1,0 +1,243 @@
+//! Deaths at a wanted moment, and what must be true after whatever has happened.
+
+use super::Sandbox;
+use super::reports::{Row, rows_in};
+use gridmark::fail_point::Point;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// The variable that names where a process is to die; it belongs to no setting.
+pub const FAIL_POINT: &str = "FAIL_POINT";
+
+impl Sandbox {
+    /// Runs `gridmark serve --once`, which is to die when it comes by this point for the n-th time.
+    /// What it wrote if it did come to its end.
+    pub fn once_dying_at(&mut self, point: Point, n: usize) -> Option<Output> {
+        assert!(cfg!(debug_assertions), "a release build has no fail points: test a debug build");
+        self.set(FAIL_POINT, format!("{}@{n}", point.name()));
+        let ended = self.once();
+        self.settings.remove(FAIL_POINT);
+        (ended.status.signal() != Some(9)).then_some(ended)
+    }
+
+    /// The folder of the archive, wherever it is.
+    pub fn archive(&self) -> PathBuf {
+        let set = self.settings.get("paths.archive").map_or("archive", String::as_str);
+        self.path(set)
+    }
+
+    /// The names of all reports, as paths under `reports/`.
+    fn reports(&self) -> Vec<String> {
+        let mut reports = vec!["submissions.csv".to_owned(), "loose.csv".to_owned()];
+        for entry in fs::read_dir(self.path("reports/folders")).into_iter().flatten() {
+            let name = entry.unwrap().file_name();
+            let name = name.to_str().unwrap();
+            if name.ends_with(".csv") {
+                reports.push(format!("folders/{name}"));
+            }
+        }
+        reports
+    }
+
+    /// All reports, byte for byte up to order and times: their lines, sorted, without the times.
+    pub fn report_lines(&self) -> BTreeMap<String, Vec<String>> {
+        let lines = |report: &String| {
+            let text = fs::read(self.path("reports").join(report)).unwrap_or_default();
+            let text = String::from_utf8(text).unwrap();
+            assert!(text.is_empty() || text.ends_with('\n'), "{report} ends inside a row");
+            let mut lines: Vec<String> = text.lines().map(without_times).collect();
+            lines.sort();
+            lines
+        };
+        self.reports().into_iter().map(|report| (report.clone(), lines(&report))).collect()
+    }
+
+    /// Nothing is there twice, and ledger, reports and archive tell the same.
+    #[track_caller]
+    pub fn agrees(&self) {
+        self.rows_agree();
+        self.archive_agrees();
+    }
+
+    /// No row is there twice, and the reports and the ledger tell the same.
+    #[track_caller]
+    pub fn rows_agree(&self) {
+        for report in self.reports() {
+            none_twice(&report, &self.rows(&report));
+        }
+        self.cases_agree();
+        self.ledger_agrees();
+    }
+
+    /// Every submission has as many rows of cases as its own row says, numbered from 1.
+    fn cases_agree(&self) {
+        let mut cases: BTreeMap<String, u64> = BTreeMap::new();
+        for report in self.reports().iter().filter(|report| *report != "submissions.csv") {
+            for row in self.rows(report) {
+                let known = cases.entry(row.columns(&["submission", "attempt"])).or_default();
+                *known += 1;
+                assert_eq!(row.number("case"), *known, "{row:?}");
+            }
+        }
+        for row in self.submissions() {
+            let counted = cases.remove(&row.columns(&["submission", "attempt"]));
+            assert_eq!(counted.unwrap_or(0), row.number("cases"), "{row:?}");
+        }
+        assert_eq!(cases, BTreeMap::new(), "cases of submissions that have no row");
+    }
+
+    /// The ledger knows the same submissions, and every report is as long as it says.
+    fn ledger_agrees(&self) {
+        let ledger = self.ledger();
+        let known = "SELECT name || '|' || attempt || '|' || state || '|' ||
+             (correct + wrong + unreadable + counted) || '|' || archived_as FROM submissions";
+        let mut query = ledger.prepare(known).unwrap();
+        let known = query.query_map([], |row| row.get(0)).unwrap();
+        let known: BTreeSet<String> = known.map(|row| row.unwrap()).collect();
+        let columns = ["submission", "attempt", "status", "cases", "archived_as"];
+        let told = self.submissions().iter().map(|row| row.columns(&columns)).collect();
+        assert_eq!(known, told, "what the ledger knows (left) and the report tells (right)");
+        let mut query = ledger.prepare("SELECT path, length, whole FROM reports").unwrap();
+        let lengths =
+            query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        for length in lengths {
+            let (report, length, whole): (String, i64, bool) = length.unwrap();
+            let found = fs::metadata(self.path("reports").join(&report)).map_or(0, |it| it.len());
+            assert_eq!((found as i64, true), (length, whole), "{report}");
+        }
+    }
+
+    /// Every submission lies where its row says, as it was graded, and nothing else lies there.
+    fn archive_agrees(&self) {
+        let mut in_archive = 0;
+        for row in self.submissions() {
+            let place = row.get("archived_as");
+            if row.get("status") == "failed" {
+                assert!(self.has(Path::new("quarantine").join(place)), "{row:?}");
+                continue;
+            }
+            let text = fs::read(self.archive().join(place)).unwrap();
+            assert_eq!(row.get("blake3"), blake3::hash(&text).to_hex().as_str(), "{row:?}");
+            in_archive += 1;
+        }
+        assert_eq!(files(&self.archive()), in_archive);
+        assert_eq!(files(&self.path("inbox")), 0);
+    }
+}
+
+/// A test cannot run here, which is told; it fails where the variable `expected` is set.
+pub fn skip(expected: &str, why: &str) {
+    assert!(std::env::var_os(expected).is_none(), "{expected} is set, but {why}");
+    eprintln!("SKIPPED, NOT TESTED: {why}");
+}
+
+/// A line whose times are blanked out.
+fn without_times(line: &str) -> String {
+    const TIME: &str = "0000-00-00T00:00:00.000Z";
+    let is_time = |text: &[u8]| {
+        let fits = |(found, wanted): (&u8, u8)| match wanted {
+            b'0' => found.is_ascii_digit(),
+            other => *found == other,
+        };
+        text.iter().zip(TIME.bytes()).all(fits)
+    };
+    let mut bytes = line.as_bytes().to_owned();
+    for at in 0..(bytes.len() + 1).saturating_sub(TIME.len()) {
+        if is_time(&bytes[at..][..TIME.len()]) {
+            bytes[at..][..TIME.len()].copy_from_slice(TIME.as_bytes());
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+/// How many files lie in a folder and below.
+pub fn files(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let count = |entry: fs::DirEntry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => files(&entry.path()),
+        Ok(_) => 1,
+        Err(_) => 0,
+    };
+    entries.map(count).sum()
+}
+
+/// No row of a report is there twice.
+fn none_twice(report: &str, rows: &[Row]) {
+    let key: &[&str] = match report {
+        "submissions.csv" => &["submission", "attempt"],
+        _ => &["submission", "attempt", "case"],
+    };
+    let mut seen = BTreeSet::new();
+    for row in rows {
+        assert!(seen.insert(row.columns(key)), "{report} holds a row twice: {row:?}");
+    }
+}
+
+/// Copies all reports, again and again, and looks whether a row is twice in a copy.
+pub struct Copies {
+    is_over: Arc<AtomicBool>,
+    copier: Option<JoinHandle<usize>>,
+}
+
+impl Copies {
+    /// Begins to copy.
+    pub fn of(sandbox: &Sandbox) -> Copies {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (reports, over) = (sandbox.path("reports"), Arc::clone(&is_over));
+        let copier = std::thread::spawn(move || {
+            let mut copies = 0;
+            while !over.load(Ordering::Acquire) {
+                let folders = fs::read_dir(reports.join("folders")).into_iter().flatten().flatten();
+                let folders = folders.map(|entry| entry.path());
+                let loose = ["submissions.csv", "loose.csv"].map(|name| reports.join(name));
+                for report in loose.into_iter().chain(folders) {
+                    copies += usize::from(check_copy(&report));
+                    std::thread::sleep(super::PAUSE);
+                }
+            }
+            copies
+        });
+        Copies { is_over, copier: Some(copier) }
+    }
+
+    /// Ends; how many copies there were.
+    pub fn end(mut self) -> usize {
+        self.is_over.store(true, Ordering::Release);
+        match self.copier.take().unwrap().join() {
+            Ok(copies) => copies,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Release);
+    }
+}
+
+/// Copies a report, whatever stands in it at this moment; whether it could be had.
+fn check_copy(report: &Path) -> bool {
+    // What is read piece by piece is no copy of one moment.
+    let copy = || -> std::io::Result<Option<Vec<u8>>> {
+        let mut file = File::open(report)?;
+        let mut bytes = vec![0; file.metadata()?.len() as usize + (64 << 10)];
+        let read = file.read(&mut bytes)?;
+        bytes.truncate(read);
+        // Nor is what was cut meanwhile.
+        Ok((file.metadata()?.len() >= read as u64).then_some(bytes))
+    };
+    let Ok(Some(bytes)) = copy() else {
+        return false;
+    };
+    let name = report.file_name().unwrap().to_str().unwrap();
+    none_twice(name, &rows_in(&bytes, report));
+    true
+}
