@@ -4,9 +4,11 @@
 //! batches, large ones one by one. In each, folders take turns, so that a flood from one does not
 //! hold up the others. When it is full, intake stops taking files: they are safe where they lie.
 
+mod budget;
 mod lane;
 
 use crate::submission::{Claimed, Name};
+pub use budget::Budget;
 use lane::Lane;
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -383,36 +385,6 @@ impl Queue {
             in_flight_files: state.in_flight.len(),
             oldest: oldest.min().map_or(Duration::ZERO, |ready| ready.elapsed()),
         }
-    }
-}
-
-/// A budget of bytes that are in memory between two stages.
-pub struct Budget {
-    bytes_max: usize,
-    used: Mutex<usize>,
-    returned: Condvar,
-}
-
-impl Budget {
-    /// A budget of so many bytes.
-    pub fn new(bytes_max: usize) -> Budget {
-        Budget { bytes_max, used: Mutex::new(0), returned: Condvar::new() }
-    }
-
-    /// Waits until so many bytes are free, or all of them if there are not that many in all, and
-    /// takes them.
-    pub fn take(&self, bytes: usize) {
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        while *used > 0 && *used + bytes > self.bytes_max {
-            used = self.returned.wait(used).unwrap_or_else(PoisonError::into_inner);
-        }
-        *used += bytes;
-    }
-
-    /// Gives so many bytes back.
-    pub fn give(&self, bytes: usize) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
-        self.returned.notify_all();
     }
 }
 

@@ -4,10 +4,10 @@
 //! tried again until it takes them: the reports are cut back first, so that no row is there twice.
 
 mod error;
+mod pending;
 mod reports;
 
 use crate::archive::Archive;
-use crate::board::Kind;
 use crate::config;
 use crate::disk::free_bytes;
 use crate::event;
@@ -16,12 +16,13 @@ use crate::health::Health;
 use crate::ledger::{Commit, Finished, Ledger};
 use crate::printable;
 use crate::queue::{Budget, Queue};
-use crate::rows::{CASE_HEADER, Outcome, SUBMISSION_HEADER, report_of, submission_row};
-use crate::submission::{Claimed, Graded, Name, Progress, Status, Step, Tally};
+use crate::rows::{CASE_HEADER, Outcome, SUBMISSION_HEADER, submission_row};
+use crate::submission::{Claimed, Graded, Name, Status, Step};
 use error::Error;
 use jiff::Timestamp;
+use pending::Pending;
 use reports::Reports;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,9 +31,6 @@ use std::time::{Duration, Instant};
 
 /// The report with a row per submission.
 pub const SUBMISSIONS: &[u8] = b"submissions.csv";
-
-/// Blocks of rows are put together up to this size.
-const SMALL_BLOCK_BYTES: usize = 64 << 10;
 
 /// The longest time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
@@ -102,24 +100,6 @@ pub struct Publisher {
     next_look: Instant,
     /// Results could not be made durable before the end of the service.
     gave_up: bool,
-}
-
-/// What waits for the next commit.
-#[derive(Default)]
-struct Pending {
-    rows: BTreeMap<Name, Vec<Vec<u8>>>,
-    results: Vec<Result>,
-    bytes: usize,
-    since: Option<Instant>,
-}
-
-/// A result whose rows are in [`Pending::rows`].
-struct Result {
-    claimed: Claimed,
-    kind: Option<Kind>,
-    tally: Tally,
-    step: Step,
-    rows_bytes: usize,
 }
 
 impl Publisher {
@@ -192,7 +172,7 @@ impl Publisher {
     fn fill(&mut self, results: &Receiver<Vec<Graded>>) {
         while !self.is_full() {
             match self.backlog.pop_front() {
-                Some(graded) => self.add(graded),
+                Some(graded) => self.pending.add(graded),
                 None => match results.try_recv() {
                     Ok(graded) => self.backlog.extend(graded),
                     Err(_) => return,
@@ -211,18 +191,6 @@ impl Publisher {
             }
             None => BEAT,
         }
-    }
-
-    fn add(&mut self, graded: Graded) {
-        let rows_bytes = graded.rows_bytes();
-        let Graded { claimed, rows, tally, kind, step } = graded;
-        self.pending.since.get_or_insert_with(Instant::now);
-        self.pending.bytes += rows_bytes;
-        if rows_bytes > 0 {
-            let blocks = self.pending.rows.entry(report_of(&claimed.name)).or_default();
-            rows.into_iter().for_each(|block| add_block(blocks, block));
-        }
-        self.pending.results.push(Result { claimed, kind, tally, step, rows_bytes });
     }
 
     /// Commits what is pending, however often it takes. `false` if the service is to end and it
@@ -369,39 +337,6 @@ impl Publisher {
             Err(error) => event::quarantine_failed(&claimed.name, &error),
         }
         event::quarantine_holds(self.parts.archive.quarantined_files());
-    }
-}
-
-/// Adds a block of rows; small ones are put together, so that each is worth a write.
-fn add_block(blocks: &mut Vec<Vec<u8>>, block: Vec<u8>) {
-    match blocks.last_mut() {
-        Some(last) if last.len() + block.len() <= SMALL_BLOCK_BYTES => {
-            last.extend_from_slice(&block);
-        }
-        _ => blocks.push(block),
-    }
-}
-
-impl Result {
-    /// How far a large submission has come with this chunk.
-    fn progress(&self, checkpoint: &str) -> (i64, Option<Kind>, Progress) {
-        let before = self.claimed.progress.as_ref();
-        let mut tally = before.map_or(Tally::default(), |before| before.tally);
-        tally.add(&self.tally);
-        (self.claimed.id, self.kind, Progress { checkpoint: checkpoint.to_owned(), tally })
-    }
-
-    fn done(&self, graded_at_ms: i64, status: Status, tally: Tally) -> Finished {
-        Finished {
-            id: self.claimed.id,
-            status,
-            graded_at_ms,
-            bytes: self.claimed.bytes,
-            blake3: None,
-            kind: self.kind,
-            tally,
-            reason: None,
-        }
     }
 }
 
