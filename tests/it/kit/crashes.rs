@@ -20,9 +20,8 @@ impl Sandbox {
     /// Runs `gridmark serve --once`, which is to die when it comes by this point for the n-th time.
     /// What it wrote if it did come to its end.
     pub fn once_dying_at(&mut self, point: Point, n: usize) -> Option<Output> {
-        if !cfg!(debug_assertions) {
-            panic!("a release build has no fail points: test a debug build");
-        }
+        let has_fail_points = cfg!(debug_assertions);
+        assert!(has_fail_points, "a release build has none of them: test a debug build");
         self.set(FAIL_POINT, format!("{}@{n}", point.name()));
         let ended = self.once();
         self.settings.remove(FAIL_POINT);
