@@ -2,11 +2,17 @@
 //!
 //! Two lanes, so that a large file never makes small ones wait: small files are handed out in
 //! batches, large ones one by one. In each, folders take turns, so that a flood from one does not
-//! hold up the others. When it is full, intake stops taking files: they are safe where they lie.
+//! hold up the others. Before both come the files over which an earlier process died: they are graded
+//! one at a time and alone, so that the culprit is found. When it is full, intake stops taking files: they are safe where they lie.
 
+mod alone;
+mod budget;
 mod lane;
 
+pub use budget::Budget;
+
 use crate::submission::{Claimed, Name};
+use alone::Alone;
 use lane::Lane;
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -21,6 +27,8 @@ pub struct Limits {
     pub bytes_max: u64,
     /// A file with more bytes than this is a large one.
     pub chunk_bytes_max: u64,
+    /// How long nothing else is handed out for the sake of a file that is to be graded alone.
+    pub alone_max: Duration,
 }
 
 /// What waits and what is under way.
@@ -44,6 +52,7 @@ pub struct Queue {
     /// nothing.
     small_changed: Condvar,
     large_changed: Condvar,
+    alone_changed: Condvar,
     on_room: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -51,6 +60,7 @@ pub struct Queue {
 struct State {
     small: Lane,
     large: Lane,
+    alone: Alone,
     /// Files that are tried again at a later time.
     later: Vec<(Instant, Claimed)>,
     bytes: u64,
@@ -70,7 +80,7 @@ struct State {
 
 impl State {
     fn files(&self) -> usize {
-        self.small.len() + self.large.len() + self.later.len()
+        self.small.len() + self.large.len() + self.alone.len() + self.later.len()
     }
 
     fn is_over(&self) -> bool {
@@ -86,6 +96,7 @@ impl Queue {
             state: Mutex::default(),
             small_changed: Condvar::new(),
             large_changed: Condvar::new(),
+            alone_changed: Condvar::new(),
             on_room: OnceLock::new(),
         }
     }
@@ -147,14 +158,18 @@ impl Queue {
     /// Puts files in, whether there is room or not: whoever takes files asks [`Queue::admit`].
     pub fn push_all(&self, files: impl IntoIterator<Item = Claimed>) {
         let mut state = self.state();
-        let (mut any_small, mut any_large) = (false, false);
+        let (mut any_small, mut any_large, mut any_alone) = (false, false, false);
         for claimed in files {
             let large = self.is_streamed(&claimed);
+            any_alone |= claimed.deaths > 0;
             any_small |= !large;
             any_large |= large;
             self.enqueue(&mut state, claimed, large);
         }
         drop(state);
+        if any_alone {
+            self.alone_changed.notify_all();
+        }
         if any_small {
             self.small_changed.notify_all();
         }
@@ -170,7 +185,7 @@ impl Queue {
         state.in_flight.remove(&claimed.id);
         self.enqueue(&mut state, claimed, true);
         drop(state);
-        self.large_changed.notify_all();
+        self.wake_all();
     }
 
     /// Puts a file that was handed out back in, to be tried again at a later time.
@@ -187,7 +202,9 @@ impl Queue {
     fn enqueue(&self, state: &mut State, claimed: Claimed, large: bool) {
         let weight = self.weight(claimed.bytes);
         state.bytes += weight;
-        if large {
+        if claimed.deaths > 0 {
+            state.alone.push(claimed, large);
+        } else if large {
             state.large_bytes += weight;
             state.large.push(claimed);
         } else {
@@ -198,7 +215,9 @@ impl Queue {
     /// Waits for small files and hands out a batch of at most so many files and bytes, but at
     /// least one file. `None` when the queue is closed and nothing can come any more.
     pub fn next_batch(&self, files_max: usize, bytes_max: u64) -> Option<Vec<Claimed>> {
-        let mut state = self.wait_for(&self.small_changed, |state| state.small.len() > 0)?;
+        let mut state = self.wait_for(&self.small_changed, |state| {
+            state.small.len() > 0 && !state.alone.keeps_others()
+        })?;
         let batch = state.small.take_batch(files_max, bytes_max);
         self.hand_out(state, &batch);
         Some(batch)
@@ -207,16 +226,39 @@ impl Queue {
     /// Waits for a large file and hands it out. `None` when the queue is closed and nothing can
     /// come any more.
     pub fn next_large(&self) -> Option<Claimed> {
-        let mut state = self.wait_for(&self.large_changed, |state| state.large.len() > 0)?;
+        let mut state = self.wait_for(&self.large_changed, |state| {
+            state.large.len() > 0 && !state.alone.keeps_others()
+        })?;
         let claimed = state.large.take_batch(1, 0).pop()?;
         state.large_bytes -= self.weight(claimed.bytes);
         self.hand_out(state, std::slice::from_ref(&claimed));
         Some(claimed)
     }
 
+    /// Waits for a file that is to be graded alone and hands it out, and whether it is a large one,
+    /// when nothing else is being graded. `None` when the queue is closed and nothing can come any
+    /// more.
+    pub fn next_alone(&self) -> Option<(Claimed, bool)> {
+        let mut state = self.wait_for(&self.alone_changed, |state| {
+            state.alone.len() > 0 && (state.grading == 0 || state.alone.is_patience_over())
+        })?;
+        let (claimed, large) = state.alone.take(self.limits.alone_max)?;
+        self.hand_out(state, std::slice::from_ref(&claimed));
+        // Whoever waits for others does so for this long now.
+        self.wake_all();
+        Some((claimed, large))
+    }
+
+    /// What was to be graded alone has been dealt with.
+    pub fn end_alone(&self) {
+        self.state().alone.end(self.limits.alone_max);
+        self.wake_all();
+    }
+
     fn wake_all(&self) {
         self.small_changed.notify_all();
         self.large_changed.notify_all();
+        self.alone_changed.notify_all();
     }
 
     fn wait_for(
@@ -233,7 +275,8 @@ impl Queue {
             if there(&state) {
                 return Some(state);
             }
-            state = match next_due {
+            let patience = state.alone.patience_left();
+            state = match next_due.into_iter().chain(patience).min() {
                 Some(due) => {
                     changed.wait_timeout(state, due).unwrap_or_else(PoisonError::into_inner).0
                 }
@@ -275,6 +318,8 @@ impl Queue {
         state.grading -= files;
         if state.is_over() {
             self.wake_all();
+        } else if state.grading == 0 && state.alone.len() > 0 {
+            self.alone_changed.notify_all();
         }
     }
 
@@ -334,7 +379,7 @@ impl Queue {
     pub fn flow(&self) -> Flow {
         let state = self.state();
         let waiting = [&state.small, &state.large].into_iter().filter_map(Lane::oldest);
-        let later = state.later.iter().map(|(_, claimed)| claimed.ready);
+        let later = state.later.iter().map(|(_, claimed)| claimed.ready).chain(state.alone.ready());
         let under_way = state.in_flight.values().copied();
         let oldest = waiting.chain(later).chain(under_way).chain(state.oldest_outside);
         Flow {
@@ -343,36 +388,6 @@ impl Queue {
             in_flight_files: state.in_flight.len(),
             oldest: oldest.min().map_or(Duration::ZERO, |ready| ready.elapsed()),
         }
-    }
-}
-
-/// A budget of bytes that are in memory between two stages.
-pub struct Budget {
-    bytes_max: usize,
-    used: Mutex<usize>,
-    returned: Condvar,
-}
-
-impl Budget {
-    /// A budget of so many bytes.
-    pub fn new(bytes_max: usize) -> Budget {
-        Budget { bytes_max, used: Mutex::new(0), returned: Condvar::new() }
-    }
-
-    /// Waits until so many bytes are free, or all of them if there are not that many in all, and
-    /// takes them.
-    pub fn take(&self, bytes: usize) {
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        while *used > 0 && *used + bytes > self.bytes_max {
-            used = self.returned.wait(used).unwrap_or_else(PoisonError::into_inner);
-        }
-        *used += bytes;
-    }
-
-    /// Gives so many bytes back.
-    pub fn give(&self, bytes: usize) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
-        self.returned.notify_all();
     }
 }
 

@@ -20,7 +20,7 @@ enum Found {
     NotTaken,
 }
 
-/// Puts everything right, and returns the claims that are to be graded again, oldest first.
+/// Puts everything right, `under_way` being what was graded when an earlier process died, and returns the claims that are to be graded again, oldest first.
 ///
 /// # Errors
 ///
@@ -29,6 +29,7 @@ pub fn recover(
     ledger: &Ledger,
     archive: &Archive,
     reports: &Path,
+    under_way: &[i64],
 ) -> Result<Vec<Claimed>, crate::ledger::Error> {
     for Report { path, length, .. } in ledger.reports()? {
         // What cannot be cut now is cut before anything is appended to it.
@@ -43,6 +44,7 @@ pub fn recover(
             event::quarantine_failed(&archived_as, &error);
         }
     }
+    ledger.count_deaths(under_way)?;
     let mut again = Vec::new();
     let mut released = Vec::new();
     for claim in ledger.open_claims()? {
@@ -55,6 +57,8 @@ pub fn recover(
     }
     ledger.release(&released)?;
     event::recovered(again.len(), released.len());
+    let suspects = again.iter().filter(|claimed| under_way.contains(&claimed.id));
+    event::deaths_counted(suspects.map(|claimed: &Claimed| &claimed.name));
     event::quarantine_holds(archive.quarantined_files());
     Ok(again)
 }

@@ -38,6 +38,7 @@ fn claimed(name: &str, archived_as: &str) -> Claimed {
         ready: Instant::now(),
         seen: None,
         tries: 0,
+        deaths: 0,
         progress: None,
     }
 }

@@ -214,6 +214,9 @@ pub struct Grade {
     pub missing_cases_max: u64,
     /// How often grading a submission is tried before it goes to quarantine.
     pub tries_max: u32,
+    /// How long nothing else is graded beside a submission over which the process died before, in
+    /// milliseconds.
+    pub alone_ms_max: u64,
 }
 
 impl Default for Grade {
@@ -230,6 +233,7 @@ impl Default for Grade {
             case_bytes_max: 64 * KIB,
             missing_cases_max: 1_000,
             tries_max: 3,
+            alone_ms_max: 2_000,
         }
     }
 }

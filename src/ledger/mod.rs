@@ -105,6 +105,8 @@ pub struct Finished {
     pub kind: Option<Kind>,
     /// The marks of its cases.
     pub tally: Tally,
+    /// How often it was tried in vain.
+    pub tries: u32,
     /// Why it failed, if it did.
     pub reason: Option<String>,
 }
@@ -215,6 +217,7 @@ impl Ledger {
                         ready: file.ready,
                         seen: Some(file.signature),
                         tries: 0,
+                        deaths: 0,
                         progress: None,
                     })
                 })
@@ -235,6 +238,23 @@ impl Ledger {
             let mut delete = transaction
                 .prepare_cached("DELETE FROM submissions WHERE id = ? AND state = 'claimed'")?;
             ids.iter().try_for_each(|id| delete.execute([id]).map(drop))
+        })
+    }
+
+    /// Records that the process died while these were graded; what is done by now is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then nothing is recorded.
+    pub fn count_deaths(&self, ids: &[i64]) -> Result<(), Error> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.transaction(|transaction| {
+            let mut count = transaction.prepare_cached(
+                "UPDATE submissions SET tries = tries + 1 WHERE id = ? AND state = 'claimed'",
+            )?;
+            ids.iter().try_for_each(|id| count.execute([id]).map(drop))
         })
     }
 
@@ -270,7 +290,7 @@ impl Ledger {
         self.transaction(|transaction| {
             let mut progress = transaction.prepare_cached(
                 "UPDATE submissions SET kind = ?2, checkpoint = ?3, correct = ?4, wrong = ?5,
-                 unreadable = ?6, counted = ?7, filled = ?8 WHERE id = ?1",
+                 unreadable = ?6, counted = ?7, filled = ?8, tries = 0 WHERE id = ?1",
             )?;
             for (id, kind, Progress { checkpoint, tally }) in &commit.progressed {
                 let [correct, wrong, unreadable, counted] = counts(tally);
@@ -289,7 +309,7 @@ impl Ledger {
             let mut finish = transaction.prepare_cached(
                 "UPDATE submissions SET state = ?2, graded_at = ?3, bytes = ?4, blake3 = ?5,
                  kind = ?6, correct = ?7, wrong = ?8, unreadable = ?9, counted = ?10, filled = ?11,
-                 reason = ?12, checkpoint = NULL WHERE id = ?1",
+                 reason = ?12, tries = ?13, checkpoint = NULL WHERE id = ?1",
             )?;
             for done in &commit.finished {
                 let [correct, wrong, unreadable, counted] = counts(&done.tally);
@@ -305,7 +325,8 @@ impl Ledger {
                     unreadable,
                     counted,
                     done.tally.filled as i64,
-                    done.reason
+                    done.reason,
+                    done.tries
                 ])?;
             }
             let mut lengths = transaction.prepare_cached(

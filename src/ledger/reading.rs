@@ -110,6 +110,8 @@ fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
         Some(checkpoint) => Some(Progress { checkpoint, tally: tally(row)? }),
         None => None,
     };
+    // Of tries, the ledger counts those over which the process died, until all is over.
+    let deaths = row.get("tries")?;
     Ok(Claimed {
         id: row.get("id")?,
         name: row.get("name")?,
@@ -119,7 +121,8 @@ fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
         bytes: row.get::<_, i64>("bytes")? as u64,
         ready: Instant::now(),
         seen: None,
-        tries: 0,
+        tries: deaths,
+        deaths,
         progress,
     })
 }
@@ -135,6 +138,7 @@ fn finished(row: &Row<'_>) -> rusqlite::Result<Finished> {
         blake3: row.get("blake3")?,
         kind: kind.and_then(|kind| kind.parse().ok()),
         tally: tally(row)?,
+        tries: row.get("tries")?,
         reason: row.get("reason")?,
     })
 }

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 /// One step a version, each applied once and in order; `user_version` says how many were.
-const STEPS: [&str; 1] = ["
+const STEPS: [&str; 2] = [
+    "
     CREATE TABLE submissions (
         id INTEGER PRIMARY KEY,
         name NOT NULL,                -- path under the inbox; a blob where it is not UTF-8
@@ -31,7 +32,10 @@ const STEPS: [&str; 1] = ["
         length INTEGER NOT NULL,      -- bytes that are committed
         whole INTEGER NOT NULL DEFAULT 1 -- 0 where rows are missing, to be written anew
     ) WITHOUT ROWID;
-"];
+",
+    // How often grading was tried in vain; while it is claimed, how often the process died over it.
+    "ALTER TABLE submissions ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;",
+];
 
 /// Sets the connection up and brings the tables to the newest version.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Error> {

@@ -18,6 +18,7 @@ use crate::publish::Published;
 use crate::queue::{Limits, Queue};
 use crate::recovery::recover;
 use crate::submission::Claimed;
+use crate::under_way::UnderWay;
 use rebuild::Rebuild;
 use stages::{Ended, Stages};
 use std::io;
@@ -50,6 +51,14 @@ pub enum Error {
     /// The ledger cannot be used.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
+    /// A file of the service's own cannot be written.
+    #[error("cannot write {}", printable::path(path))]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A report from which rows are missing cannot be written anew.
     #[error("cannot write the report {} anew", printable::path(path))]
     Report {
@@ -124,6 +133,7 @@ struct Shared {
     health: Arc<Health>,
     published: Arc<Published>,
     stopping: Arc<AtomicBool>,
+    under_way: Arc<UnderWay>,
 }
 
 /// Runs the service until a signal ends it, or until there is nothing more to do if it is to run
@@ -176,11 +186,15 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
         tier,
     };
     rebuild.run()?;
-    let claims = recover(&ledger, &archive, &paths.reports())?;
+    let path = paths.state().join("grading");
+    let (under_way, suspects) = UnderWay::open(&path, settings.grade.batch_files_max)
+        .map_err(|source| Error::State { path, source })?;
+    let claims = recover(&ledger, &archive, &paths.reports(), &suspects)?;
     let queue = Queue::new(Limits {
         files_max: settings.queue.files_max,
         bytes_max: settings.queue.bytes_max,
         chunk_bytes_max: settings.grade.chunk_bytes_max as u64,
+        alone_max: Duration::from_millis(settings.grade.alone_ms_max),
     });
     let health = Arc::new(Health::default());
     health.unwell("first scan", "the first scan of the inbox is not done");
@@ -194,6 +208,7 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
         published: Arc::default(),
         // A run that ends by itself does not wait until the disk takes its results.
         stopping: Arc::new(AtomicBool::new(once)),
+        under_way: Arc::new(under_way),
     };
     Ok((shared, lock, claims))
 }
@@ -240,6 +255,7 @@ async fn supervise(
             result = &mut ended => break result.unwrap_or_default(),
             name = signals.next() => {
                 if stopping {
+                    shared.under_way.forget();
                     std::process::exit(EXIT_NOW);
                 }
                 stopping = true;

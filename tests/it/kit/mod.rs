@@ -7,6 +7,7 @@ pub mod reports;
 use reports::{Metrics, Row, rows};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -31,6 +32,8 @@ const ANY_PORT: [&str; 2] = ["--listen", "127.0.0.1:0"];
 pub struct Sandbox {
     root: TempDir,
     settings: BTreeMap<String, String>,
+    /// Other variables of the environment.
+    variables: BTreeMap<String, OsString>,
     /// Whose processes are started, if not our own.
     user: Option<u32>,
     daemon: Option<Daemon>,
@@ -92,7 +95,13 @@ impl Sandbox {
         ];
         let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let root = tempfile::Builder::new().prefix("gridmark-test-").tempdir().unwrap();
-        Sandbox { root, settings: settings.into(), user: None, daemon: None }
+        Sandbox {
+            root,
+            settings: settings.into(),
+            variables: BTreeMap::new(),
+            user: None,
+            daemon: None,
+        }
     }
 
     /// A sandbox in which the service is ready.
@@ -105,6 +114,12 @@ impl Sandbox {
     /// Sets a setting, by its name in the settings file, for processes that are started later.
     pub fn set(&mut self, key: &str, value: impl ToString) -> &mut Sandbox {
         self.settings.insert(key.to_owned(), value.to_string());
+        self
+    }
+
+    /// Sets a variable of the environment, for processes that are started later.
+    pub fn set_variable(&mut self, name: &str, value: impl Into<OsString>) -> &mut Sandbox {
+        self.variables.insert(name.to_owned(), value.into());
         self
     }
 
@@ -142,7 +157,7 @@ impl Sandbox {
             let name = format!("GRIDMARK_{}", key.replace('.', "_").to_uppercase());
             command.env(name, value);
         }
-        command.args(args);
+        command.envs(&self.variables).args(args);
         if let Some(user) = self.user {
             command.uid(user);
         }
@@ -236,6 +251,13 @@ impl Sandbox {
         let Daemon { mut child, stdout, stderr, .. } = self.daemon.take().unwrap();
         let status = wait_for_end(&mut child, &stderr);
         Ended { status, stdout: stdout.all(), log: stderr.all() }
+    }
+
+    /// How the process ended, if it has ended.
+    pub fn ended_by_itself(&mut self) -> Option<Ended> {
+        std::thread::sleep(PAUSE);
+        let status = self.daemon.as_mut().unwrap().child.try_wait().unwrap();
+        status.map(|_| self.wait_for_end())
     }
 
     /// SIGTERM, after which all must have gone well.

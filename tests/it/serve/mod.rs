@@ -2,6 +2,7 @@
 
 mod archive;
 mod crash;
+mod deaths;
 mod ends;
 mod finding;
 mod large;

@@ -23,6 +23,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("archive", &["submission"]),
     ("aside", &["submission", "event"]),
     ("disk", &[]),
+    ("under_way", &["event"]),
     ("config", &["printable"]),
     ("health", &["event"]),
     // The hand-over between stages.
@@ -46,6 +47,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
             "archive",
             "queue",
             "rows",
+            "under_way",
         ],
     ),
     (
