@@ -8,8 +8,10 @@
 mod alone;
 mod budget;
 mod lane;
+mod looking;
 
 pub use budget::Budget;
+pub use looking::{Flow, Whereabouts};
 
 use crate::submission::{Claimed, Name};
 use alone::Alone;
@@ -29,19 +31,6 @@ pub struct Limits {
     pub chunk_bytes_max: u64,
     /// How long nothing else is handed out for the sake of a file that is to be graded alone.
     pub alone_max: Duration,
-}
-
-/// What waits and what is under way.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Flow {
-    /// Files that wait.
-    pub queue_files: usize,
-    /// Bytes of work that wait.
-    pub queue_bytes: u64,
-    /// Files that are being graded or wait for their commit.
-    pub in_flight_files: usize,
-    /// How long the oldest of all of these has been ready.
-    pub oldest: Duration,
 }
 
 /// The queue.
@@ -373,21 +362,6 @@ impl Queue {
     pub fn close(&self) {
         self.state().closed = true;
         self.wake_all();
-    }
-
-    /// What waits and what is under way now.
-    pub fn flow(&self) -> Flow {
-        let state = self.state();
-        let waiting = [&state.small, &state.large].into_iter().filter_map(Lane::oldest);
-        let later = state.later.iter().map(|(_, claimed)| claimed.ready).chain(state.alone.ready());
-        let under_way = state.in_flight.values().copied();
-        let oldest = waiting.chain(later).chain(under_way).chain(state.oldest_outside);
-        Flow {
-            queue_files: state.files(),
-            queue_bytes: state.bytes,
-            in_flight_files: state.in_flight.len(),
-            oldest: oldest.min().map_or(Duration::ZERO, |ready| ready.elapsed()),
-        }
     }
 }
 

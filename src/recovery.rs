@@ -37,11 +37,14 @@ pub fn recover(
             event::report_cut(&path, bytes);
         }
     }
-    for (id, archived_as) in ledger.failed()? {
-        if archive.signature(&archived_as).is_some()
-            && let Err(error) = archive.quarantine(id, &archived_as)
+    for failed in ledger.failed()? {
+        let archived_as = &failed.claimed.archived_as;
+        if archive.signature(archived_as).is_none() {
+            archive.note_quarantined(archived_as, &failed.note());
+        } else if let Err(error) =
+            archive.quarantine(failed.claimed.id, archived_as, &failed.note())
         {
-            event::quarantine_failed(&archived_as, &error);
+            event::quarantine_failed(archived_as, &error);
         }
     }
     ledger.count_deaths(under_way)?;

@@ -126,7 +126,13 @@ impl Intake {
     ///
     /// ASCII letters match in either case.
     pub fn is_temporary(&self, name: &[u8]) -> bool {
-        self.temporary.iter().any(|pattern| super::pattern::matches(pattern.as_bytes(), name))
+        self.temporary_by(name).is_some()
+    }
+
+    /// The pattern by which a file or folder with this name is left alone, if one is.
+    pub fn temporary_by(&self, name: &[u8]) -> Option<&str> {
+        let matches = |pattern: &&String| super::pattern::matches(pattern.as_bytes(), name);
+        self.temporary.iter().find(matches).map(String::as_str)
     }
 }
 

@@ -74,6 +74,7 @@ impl Grading {
             let trouble = match trouble {
                 // Rows that were handed on cannot be taken back, so it cannot start afresh.
                 Trouble::Changed(why) if progress.is_some() => {
+                    claimed.tries += 1;
                     Trouble::FailedForGood(format!("{why}, after a part of it had been graded"))
                 }
                 other => other,

@@ -10,12 +10,14 @@ mod schema;
 mod tests;
 
 use names::free_archive_name;
+pub use reading::quarantine_note;
 
 use crate::board::{Kind, Verdict};
 use crate::submission::{Claimed, Name, Place, Progress, Signature, Status, Tally};
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Transaction, params};
 use std::collections::HashSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -44,6 +46,19 @@ pub enum Error {
         /// The newest format that this program knows.
         known: i64,
     },
+    /// An older gridmark wrote this ledger, and it may only be read.
+    #[error(
+        "the ledger {path} has the older format {found}; start the service once, which brings it \
+         forward to format {known}"
+    )]
+    Older {
+        /// The ledger's file.
+        path: PathBuf,
+        /// The format of the file.
+        found: i64,
+        /// The format that this program reads.
+        known: i64,
+    },
 }
 
 /// A file that is about to be taken.
@@ -64,6 +79,15 @@ pub struct OpenClaim {
     pub claimed: Claimed,
     /// The inode that the file had in the inbox.
     pub inode: u64,
+}
+
+/// All that the ledger knows of a submission.
+#[derive(Debug)]
+pub struct Record {
+    /// What is known since it was taken.
+    pub claimed: Claimed,
+    /// How it ended, if it has.
+    pub finished: Option<Finished>,
 }
 
 /// What the ledger knows of a report.
@@ -144,6 +168,20 @@ impl Ledger {
         let mut connection = Connection::open(path).map_err(sqlite)?;
         schema::prepare(&mut connection, path)?;
         Ok(Ledger { path: path.to_owned(), connection: Mutex::new(connection) })
+    }
+
+    /// Opens the ledger at `path` for reading alone, also beside the service, and as somebody who
+    /// may not write to it. `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If SQLite cannot open it, or another version of gridmark wrote it.
+    pub fn open_to_read(path: &Path) -> Result<Option<Ledger>, Error> {
+        if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Ok(None);
+        }
+        let connection = schema::open_to_read(path)?;
+        Ok(Some(Ledger { path: path.to_owned(), connection: Mutex::new(connection) }))
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {

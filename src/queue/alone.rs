@@ -19,6 +19,11 @@ impl Alone {
         self.files.len()
     }
 
+    /// Whether the file of this number waits.
+    pub(super) fn has(&self, id: i64) -> bool {
+        self.files.iter().any(|(claimed, _)| claimed.id == id)
+    }
+
     /// Since when each of them is ready.
     pub(super) fn ready(&self) -> impl Iterator<Item = Instant> + '_ {
         self.files.iter().map(|(claimed, _)| claimed.ready)

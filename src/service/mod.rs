@@ -2,6 +2,7 @@
 //! them all.
 
 mod rebuild;
+mod shown;
 mod stages;
 mod upkeep;
 
@@ -20,6 +21,7 @@ use crate::recovery::recover;
 use crate::submission::Claimed;
 use crate::under_way::UnderWay;
 use rebuild::Rebuild;
+use shown::Shown;
 use stages::{Ended, Stages};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -147,7 +149,7 @@ pub fn run(settings: &Settings, mode: Mode) -> Result<Outcome, Error> {
         .map_err(|error| Error::System { what: "the metrics", source: io::Error::other(error) })?;
     raise_descriptor_limit();
     let (shared, lock, claims) = prepare(settings.clone(), mode.once)?;
-    let listener = if mode.once { None } else { Some(listen(shared.settings.http.listen)?) };
+    let listener = if mode.once { None } else { Some(listen(shared.settings.http.listen, &lock)?) };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -213,13 +215,15 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
     Ok((shared, lock, claims))
 }
 
-fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
+fn listen(address: SocketAddr, lock: &Lock) -> Result<TcpListener, Error> {
     let listener = TcpListener::bind(address).and_then(|listener| {
         listener.set_nonblocking(true)?;
         Ok(listener)
     });
     let listener = listener.map_err(|source| Error::Listen { address, source })?;
-    event::listening(listener.local_addr().unwrap_or(address));
+    let address = listener.local_addr().unwrap_or(address);
+    lock.tell_address(address)?;
+    event::listening(address);
     Ok(listener)
 }
 
@@ -246,7 +250,8 @@ async fn supervise(
     upkeep.tick();
     let (stages, mut ended) =
         Stages::start(&shared, claims, mode.once).map_err(system("threads"))?;
-    let (stop_http, http) = serve_http(&shared, recorder, listener).map_err(system("HTTP"))?;
+    let (stop_http, http) =
+        serve_http(&shared, recorder, listener, &stages).map_err(system("HTTP"))?;
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let mut stopping = false;
     let ended: Ended = loop {
@@ -299,37 +304,13 @@ impl Shared {
     }
 }
 
-/// What the HTTP surface shows.
-struct Shown {
-    shared: Arc<Shared>,
-    recorder: Recorder,
-}
-
-impl http::Surface for Shown {
-    fn metrics(&self) -> String {
-        self.shared.tell_flow();
-        self.recorder.render()
-    }
-
-    fn live(&self) -> Result<(), String> {
-        self.shared.health.live()
-    }
-
-    fn ready(&self) -> Result<(), Vec<String>> {
-        self.shared.health.ready()
-    }
-
-    fn accept_failed(&self, error: &io::Error) {
-        event::accept_failed(error);
-    }
-}
-
 type HttpTask = (oneshot::Sender<()>, Option<tokio::task::JoinHandle<()>>);
 
 fn serve_http(
     shared: &Arc<Shared>,
     recorder: Recorder,
     listener: Option<TcpListener>,
+    stages: &Stages,
 ) -> io::Result<HttpTask> {
     let (stop, stopped) = oneshot::channel::<()>();
     let Some(listener) = listener else {
@@ -343,7 +324,8 @@ fn serve_http(
         header_read_time_max: Duration::from_millis(settings.header_read_ms_max),
         connection_time_max: Duration::from_millis(settings.connection_ms_max),
     };
-    let shown = Arc::new(Shown { shared: Arc::clone(shared), recorder });
+    let mailbox = stages.mailbox();
+    let shown = Arc::new(Shown { shared: Arc::clone(shared), recorder, mailbox });
     let task = tokio::spawn(http::serve(listener, shown, options, async {
         let _ = stopped.await;
     }));

@@ -100,6 +100,11 @@ impl Stages {
         Ok((Stages { mailbox }, ended))
     }
 
+    /// By which intake is reached.
+    pub(super) fn mailbox(&self) -> Arc<Mailbox> {
+        Arc::clone(&self.mailbox)
+    }
+
     /// Asks the stages to end: no more files are taken, and what was taken is finished.
     pub(super) fn stop(&self) {
         self.mailbox.stop();

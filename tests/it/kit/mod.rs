@@ -7,7 +7,7 @@ pub mod reports;
 use reports::{Metrics, Row, rows};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -75,6 +75,21 @@ impl Stream {
             reader.join().unwrap();
         }
         self.text()
+    }
+}
+
+/// What a command that ended by itself has told.
+#[derive(Debug)]
+pub struct Told {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Told {
+    /// The first line on standard output.
+    pub fn first(&self) -> &str {
+        self.stdout.lines().next().unwrap_or_default()
     }
 }
 
@@ -153,10 +168,7 @@ impl Sandbox {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
         command.env_clear().stdin(Stdio::null()).arg("serve").arg("--root").arg(self.root.path());
-        for (key, value) in &self.settings {
-            let name = format!("GRIDMARK_{}", key.replace('.', "_").to_uppercase());
-            command.env(name, value);
-        }
+        command.envs(self.variables_of_settings());
         command.envs(&self.variables).args(args);
         if let Some(user) = self.user {
             command.uid(user);
@@ -198,6 +210,30 @@ impl Sandbox {
         let stderr = Stream::of(child.stderr.take().unwrap());
         let status = wait_for_end(&mut child, &stderr);
         Output { status, stdout: stdout.all().into(), stderr: stderr.all().into() }
+    }
+
+    /// Runs another command on this root, in this root.
+    pub fn run(&self, command: &str, args: &[impl AsRef<OsStr>]) -> Told {
+        self.run_as(self.user, command, args)
+    }
+
+    /// The same as this user.
+    pub fn run_as(&self, user: Option<u32>, command: &str, args: &[impl AsRef<OsStr>]) -> Told {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+        process.env_clear().stdin(Stdio::null()).current_dir(self.root.path());
+        process.arg(command).arg("--root").arg(self.root.path());
+        process.envs(self.variables_of_settings()).args(args);
+        if let Some(user) = user {
+            process.uid(user);
+        }
+        let Output { status, stdout, stderr } = process.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Told { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+    }
+
+    fn variables_of_settings(&self) -> impl Iterator<Item = (String, &String)> {
+        let variable = |key: &str| format!("GRIDMARK_{}", key.replace('.', "_").to_uppercase());
+        self.settings.iter().map(move |(key, value)| (variable(key), value))
     }
 
     /// Tries to start a second service on the same root, which is to fail.

@@ -107,3 +107,31 @@ fn whoever_was_being_graded_when_the_process_was_killed_is_graded_alone_and_clea
     sandbox.start();
     assert_eq!(sandbox.metrics().of("gridmark_suspects_total"), 0.0);
 }
+
+#[test]
+fn what_is_graded_and_waits_for_its_commit_is_blamed_for_no_death() {
+    let mut sandbox = Sandbox::started();
+    sandbox.stop();
+    let board = hexudoku(3);
+    for i in 0..5 {
+        sandbox.write(format!("archive/p{i}"), &board);
+        let claim = "INSERT INTO submissions
+            (name, attempt, archived_as, inode, received_at, bytes, state)
+            VALUES (?1, 1, ?1, 1, 1, ?2, 'claimed')";
+        let values = rusqlite::params![format!("p{i}"), board.len() as i64];
+        sandbox.ledger().execute(claim, values).unwrap();
+    }
+    // Marks cannot be written, and a single death would be too many.
+    sandbox.set("publish.disk_free_bytes_min", i64::MAX).set("grade.tries_max", 1);
+    for _ in 0..4 {
+        sandbox.start_unready();
+        sandbox.wait_until("all are graded", |sandbox| {
+            sandbox.metrics().of("gridmark_read_bytes_total") == (board.len() * 5) as f64
+        });
+        assert_eq!(sandbox.metrics().of("gridmark_suspects_total"), 0.0);
+        sandbox.kill();
+    }
+    sandbox.set("publish.disk_free_bytes_min", 0).start();
+    let rows = sandbox.wait_for(5);
+    assert!(rows.iter().all(|row| row.get("status") == "graded"), "{rows:#?}");
+}
