@@ -2,10 +2,12 @@
 //! there, put back, or moved into quarantine. Never over an existing file, never through a link.
 
 mod folder;
+mod quarantine;
 mod taking;
 #[cfg(test)]
 mod tests;
 
+pub use quarantine::Put;
 pub use taking::{Places, Reader, Taken, Taker};
 
 use crate::submission::{Claimed, Name, Signature};
@@ -35,6 +37,8 @@ pub struct Archive {
     /// Paths of folders in which something was renamed since the last [`Archive::sync`]; to compare
     /// them as paths takes longer.
     touched: Mutex<BTreeSet<OsString>>,
+    /// What is known to lie in quarantine.
+    quarantined: Mutex<BTreeSet<Name>>,
 }
 
 impl Archive {
@@ -47,7 +51,8 @@ impl Archive {
         for folder in [&inbox, &archive, &quarantine] {
             std::fs::create_dir_all(folder)?;
         }
-        Ok(Archive { inbox, archive, quarantine, touched: Mutex::default() })
+        let (touched, quarantined) = (Mutex::default(), Mutex::default());
+        Ok(Archive { inbox, archive, quarantine, touched, quarantined })
     }
 
     /// The inbox.
@@ -121,16 +126,6 @@ impl Archive {
         )
     }
 
-    /// Moves a submission's file from the archive into quarantine, under the same name. `false`
-    /// if something lies there already.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be moved; then it is still in the archive.
-    pub fn quarantine(&self, id: i64, archived_as: &Name) -> io::Result<bool> {
-        self.transfer(id, (&self.archive, archived_as), (&self.quarantine, archived_as))
-    }
-
     fn transfer(&self, id: i64, from: (&Path, &Name), to: (&Path, &Name)) -> io::Result<bool> {
         let (folder, file) = from.1.split();
         let source = Folder::open(from.0, folder)?;
@@ -202,20 +197,6 @@ impl Archive {
         let written = file.write_all(&[0; 4096]);
         unlinkat(&folder, &name, AtFlags::empty())?;
         written
-    }
-
-    /// How many files lie in quarantine.
-    pub fn quarantined_files(&self) -> u64 {
-        fn files(folder: &Path) -> u64 {
-            std::fs::read_dir(folder).into_iter().flatten().flatten().fold(0, |count, entry| {
-                count
-                    + match entry.file_type() {
-                        Ok(kind) if kind.is_dir() => files(&entry.path()),
-                        _ => 1,
-                    }
-            })
-        }
-        files(&self.quarantine)
     }
 
     fn touch<const N: usize>(&self, folders: [&Path; N]) {

@@ -4,9 +4,13 @@
 //! connections, the size of a request, the time to send one and the time to take the answer. A
 //! connection carries one request. Whoever has a place and says nothing loses it to one who waits.
 
+mod question;
+
+pub use question::Question;
+
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use hyper::server::conn::http1;
@@ -15,6 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::collections::VecDeque;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -37,7 +42,8 @@ const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 const INDEX: &str = "gridmark\n\n\
     /metrics  metrics for Prometheus\n\
     /livez    whether gridmark is alive\n\
-    /readyz   whether gridmark takes submissions, and if not, why\n";
+    /readyz   whether gridmark takes submissions, and if not, why\n\
+    /why      where a submission is that is under way; `gridmark why` asks it\n";
 
 /// What is shown. None of these may block.
 pub trait Surface: Send + Sync {
@@ -57,6 +63,9 @@ pub trait Surface: Send + Sync {
     ///
     /// All reasons in words, if they are not.
     fn ready(&self) -> Result<(), Vec<String>>;
+
+    /// What is known of a submission that is under way, for [`Question`]s of `gridmark why`.
+    fn why(&self, question: Question) -> Pin<Box<dyn Future<Output = String> + Send>>;
 
     /// Takes note that the system gives us no connection (for want of descriptors, say), once for
     /// each run of such failures.
@@ -246,6 +255,7 @@ fn router(surface: Arc<dyn Surface>) -> Router {
         .route("/metrics", get(metrics))
         .route("/livez", get(live))
         .route("/readyz", get(ready))
+        .route("/why", get(why))
         .fallback((StatusCode::NOT_FOUND, "no such page; see /\n"))
         .method_not_allowed_fallback(|| async {
             (StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are answered here\n")
@@ -263,6 +273,11 @@ async fn live(State(surface): State<Arc<dyn Surface>>) -> Response {
 
 async fn ready(State(surface): State<Arc<dyn Surface>>) -> Response {
     health(surface.ready())
+}
+
+async fn why(State(surface): State<Arc<dyn Surface>>, uri: Uri) -> Response {
+    let question = Question::of_query(uri.query().unwrap_or_default());
+    surface.why(question).await.into_response()
 }
 
 fn health(state: Result<(), Vec<String>>) -> Response {

@@ -20,6 +20,7 @@
 //! - [`ledger`]: what has been claimed and marked.
 //! - [`archive`]: the folders through which a submission's file goes.
 //! - [`disk`]: the room that is left.
+//! - [`under_way`]: what is being graded, known also after the process has died.
 //! - [`rows`]: the rows of the reports.
 //! - [`aside`]: what somebody else left where a report belongs is kept.
 //!
@@ -70,4 +71,5 @@ pub mod recovery;
 pub mod rows;
 pub mod service;
 pub mod submission;
+pub mod under_way;
 pub mod windows;

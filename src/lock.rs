@@ -2,8 +2,9 @@
 
 use crate::printable;
 use std::fs::{File, TryLockError};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Why the lock was not had.
@@ -30,8 +31,19 @@ pub enum Error {
 /// The lock; it is held for as long as this lives.
 #[derive(Debug)]
 pub struct Lock {
-    file: File,
     path: PathBuf,
+    file: File,
+    said: String,
+    address: Option<SocketAddr>,
+}
+
+/// What the holder of a lock, or the last one, has said of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The number of its process.
+    pub process: u32,
+    /// Where it serves metrics and health, if it does.
+    pub address: Option<SocketAddr>,
 }
 
 impl Lock {
@@ -64,9 +76,10 @@ impl Lock {
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
         let now = jiff::Timestamp::now();
-        file.set_len(0).map_err(failed)?;
-        writeln!(file, "process {}, since {now:.0}", std::process::id()).map_err(failed)?;
-        Ok(Lock { file, path: path.to_owned() })
+        let said = format!("process {}, since {now:.0}", std::process::id());
+        let lock = Lock { path: path.to_owned(), file, said, address: None };
+        lock.say(&lock.said)?;
+        Ok(lock)
     }
 
     /// Takes the lock once more if somebody has removed or replaced its file; whether that was so.
@@ -81,9 +94,60 @@ impl Lock {
         if self.path.metadata().map(identity).ok() == Some(ours) {
             return Ok(false);
         }
+        let address = self.address;
         *self = Lock::take(&self.path)?;
+        if let Some(address) = address {
+            self.tell_address(address)?;
+        }
         Ok(true)
     }
+
+    /// Writes beside who has it where metrics and health are served.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn tell_address(&mut self, address: SocketAddr) -> Result<(), Error> {
+        self.address = Some(address);
+        self.say(&format!("{}, at {address}", self.said))
+    }
+
+    fn say(&self, said: &str) -> Result<(), Error> {
+        let failed = |source| Error::Io { path: self.path.clone(), source };
+        let line = format!("{said}\n");
+        self.file.write_all_at(line.as_bytes(), 0).map_err(failed)?;
+        self.file.set_len(line.len() as u64).map_err(failed)
+    }
+}
+
+impl Holder {
+    /// What the file at `path` says; nothing if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn of(path: &Path) -> io::Result<Option<Holder>> {
+        let said = match std::fs::read_to_string(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let mut words = said.trim().split(", ");
+        let process = words.next().and_then(|word| word.strip_prefix("process ")?.parse().ok());
+        let address = words.find_map(|word| word.strip_prefix("at ")?.parse().ok());
+        Ok(process.map(|process| Holder { process, address }))
+    }
+}
+
+/// Whether some process holds the lock at `path` now, without touching it; nothing if the system
+/// does not tell.
+pub fn is_held(path: &Path) -> Option<bool> {
+    let inode = format!(":{}", path.metadata().ok()?.ino());
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    let is_ours = |line: &str| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        words.next() == Some("FLOCK") && words.any(|word| word.ends_with(&inode))
+    };
+    Some(locks.lines().any(is_ours))
 }
 
 #[cfg(test)]
@@ -108,11 +172,18 @@ mod tests {
     fn the_second_one_is_told_who_has_it() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("lock");
-        let lock = Lock::take(&path).expect("the lock");
+        let mut lock = Lock::take(&path).expect("the lock");
         let error = Lock::take(&path).expect_err("a second lock");
         let process = format!("process {}", std::process::id());
         assert!(error.to_string().contains(&process), "{error}");
+        let address = SocketAddr::from(([127, 0, 0, 1], 9464));
+        lock.tell_address(address).expect("told");
+        let holder = Holder { process: std::process::id(), address: Some(address) };
+        assert_eq!(Holder::of(&path).expect("the file"), Some(holder));
+        assert_ne!(is_held(&path), Some(false));
         drop(lock);
+        assert_ne!(is_held(&path), Some(true));
         Lock::take(&path).expect("the lock again");
+        assert_eq!(Holder::of(&folder.path().join("none")).expect("no file"), None);
     }
 }

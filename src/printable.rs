@@ -35,6 +35,34 @@ impl Display for Printable<'_> {
     }
 }
 
+/// The bytes that are [shown](Printable) like this, if any are.
+///
+/// ```
+/// use gridmark::printable::bytes_of;
+/// assert_eq!(bytes_of(r"team 7/p\xFF\x0A\\.txt"), Some(b"team 7/p\xff\n\\.txt".to_vec()));
+/// assert_eq!(bytes_of(r"team\7"), None);
+/// ```
+pub fn bytes_of(shown: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(shown.len());
+    let mut rest = shown;
+    while let Some((plain, escaped)) = rest.split_once('\\') {
+        bytes.extend_from_slice(plain.as_bytes());
+        rest = match escaped.strip_prefix('\\') {
+            Some(behind) => {
+                bytes.push(b'\\');
+                behind
+            }
+            None => {
+                let hex = escaped.strip_prefix('x')?.get(..2)?;
+                bytes.push(u8::from_str_radix(hex, 16).ok()?);
+                &escaped[3..]
+            }
+        };
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    Some(bytes)
+}
+
 /// A path as people read it.
 pub fn path(path: &Path) -> Printable<'_> {
     Printable(path.as_os_str().as_bytes())

@@ -2,13 +2,21 @@
 //!
 //! Two lanes, so that a large file never makes small ones wait: small files are handed out in
 //! batches, large ones one by one. In each, folders take turns, so that a flood from one does not
-//! hold up the others. When it is full, intake stops taking files: they are safe where they lie.
+//! hold up the others. Before both come the files over which an earlier process died: they are graded
+//! one at a time and alone, so that the culprit is found. When it is full, intake stops taking files:
+//! they are safe where they lie.
 
+mod alone;
 mod budget;
 mod lane;
+mod leaving;
+mod looking;
+
+pub use budget::Budget;
+pub use looking::{Flow, Whereabouts};
 
 use crate::submission::{Claimed, Name};
-pub use budget::Budget;
+use alone::Alone;
 use lane::Lane;
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -23,19 +31,8 @@ pub struct Limits {
     pub bytes_max: u64,
     /// A file with more bytes than this is a large one.
     pub chunk_bytes_max: u64,
-}
-
-/// What waits and what is under way.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Flow {
-    /// Files that wait.
-    pub queue_files: usize,
-    /// Bytes of work that wait.
-    pub queue_bytes: u64,
-    /// Files that are being graded or wait for their commit.
-    pub in_flight_files: usize,
-    /// How long the oldest of all of these has been ready.
-    pub oldest: Duration,
+    /// How long nothing else is handed out for the sake of a file that is to be graded alone.
+    pub alone_max: Duration,
 }
 
 /// The queue.
@@ -46,6 +43,7 @@ pub struct Queue {
     /// nothing.
     small_changed: Condvar,
     large_changed: Condvar,
+    alone_changed: Condvar,
     on_room: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -53,6 +51,7 @@ pub struct Queue {
 struct State {
     small: Lane,
     large: Lane,
+    alone: Alone,
     /// Files that are tried again at a later time.
     later: Vec<(Instant, Claimed)>,
     bytes: u64,
@@ -76,7 +75,7 @@ struct State {
 
 impl State {
     fn files(&self) -> usize {
-        self.small.len() + self.large.len() + self.later.len()
+        self.small.len() + self.large.len() + self.alone.len() + self.later.len()
     }
 
     fn is_over(&self) -> bool {
@@ -92,6 +91,7 @@ impl Queue {
             state: Mutex::default(),
             small_changed: Condvar::new(),
             large_changed: Condvar::new(),
+            alone_changed: Condvar::new(),
             on_room: OnceLock::new(),
         }
     }
@@ -153,14 +153,18 @@ impl Queue {
     /// Puts files in, whether there is room or not: whoever takes files asks [`Queue::admit`].
     pub fn push_all(&self, files: impl IntoIterator<Item = Claimed>) {
         let mut state = self.state();
-        let (mut any_small, mut any_large) = (false, false);
+        let (mut any_small, mut any_large, mut any_alone) = (false, false, false);
         for claimed in files {
             let large = self.is_streamed(&claimed);
+            any_alone |= claimed.deaths > 0;
             any_small |= !large;
             any_large |= large;
             self.enqueue(&mut state, claimed, large);
         }
         drop(state);
+        if any_alone {
+            self.alone_changed.notify_all();
+        }
         if any_small {
             self.small_changed.notify_all();
         }
@@ -176,7 +180,7 @@ impl Queue {
         state.in_flight.remove(&claimed.id);
         self.enqueue(&mut state, claimed, true);
         drop(state);
-        self.large_changed.notify_all();
+        self.wake_all();
     }
 
     /// Puts a file that was handed out back in, to be tried again at a later time.
@@ -197,7 +201,9 @@ impl Queue {
         }
         let weight = self.weight(claimed.bytes);
         state.bytes += weight;
-        if large {
+        if claimed.deaths > 0 {
+            state.alone.push(claimed, large);
+        } else if large {
             state.large_bytes += weight;
             state.large.push(claimed);
         } else {
@@ -208,7 +214,9 @@ impl Queue {
     /// Waits for small files and hands out a batch of at most so many files and bytes, but at
     /// least one file. `None` when the queue is closed and nothing can come any more.
     pub fn next_batch(&self, files_max: usize, bytes_max: u64) -> Option<Vec<Claimed>> {
-        let mut state = self.wait_for(&self.small_changed, |state| state.small.len() > 0)?;
+        let mut state = self.wait_for(&self.small_changed, |state| {
+            state.small.len() > 0 && !state.alone.keeps_others()
+        })?;
         let batch = state.small.take_batch(files_max, bytes_max);
         self.hand_out(state, &batch);
         Some(batch)
@@ -217,17 +225,39 @@ impl Queue {
     /// Waits for a large file and hands it out. `None` when the queue is closed and nothing can
     /// come any more, or large files are left to the next start.
     pub fn next_large(&self) -> Option<Claimed> {
-        let mut state = self
-            .wait_for(&self.large_changed, |state| state.leaves_large || state.large.len() > 0)?;
+        let mut state = self.wait_for(&self.large_changed, |state| {
+            state.leaves_large || (state.large.len() > 0 && !state.alone.keeps_others())
+        })?;
         let claimed = state.large.take_batch(1, 0).pop()?;
         state.large_bytes -= self.weight(claimed.bytes);
         self.hand_out(state, std::slice::from_ref(&claimed));
         Some(claimed)
     }
 
+    /// Waits for a file that is to be graded alone and hands it out, and whether it is a large one,
+    /// when nothing else is being graded. `None` when the queue is closed and nothing can come any
+    /// more.
+    pub fn next_alone(&self) -> Option<(Claimed, bool)> {
+        let mut state = self.wait_for(&self.alone_changed, |state| {
+            state.alone.len() > 0 && (state.grading == 0 || state.alone.is_patience_over())
+        })?;
+        let (claimed, large) = state.alone.take(self.limits.alone_max)?;
+        self.hand_out(state, std::slice::from_ref(&claimed));
+        // Whoever waits for others does so for this long now.
+        self.wake_all();
+        Some((claimed, large))
+    }
+
+    /// What was to be graded alone has been dealt with.
+    pub fn end_alone(&self) {
+        self.state().alone.end(self.limits.alone_max);
+        self.wake_all();
+    }
+
     fn wake_all(&self) {
         self.small_changed.notify_all();
         self.large_changed.notify_all();
+        self.alone_changed.notify_all();
     }
 
     fn wait_for(
@@ -244,7 +274,8 @@ impl Queue {
             if there(&state) {
                 return Some(state);
             }
-            state = match next_due {
+            let patience = state.alone.patience_left();
+            state = match next_due.into_iter().chain(patience).min() {
                 Some(due) => {
                     changed.wait_timeout(state, due).unwrap_or_else(PoisonError::into_inner).0
                 }
@@ -286,6 +317,8 @@ impl Queue {
         state.grading -= files;
         if state.is_over() {
             self.wake_all();
+        } else if state.grading == 0 && state.alone.len() > 0 {
+            self.alone_changed.notify_all();
         }
     }
 
@@ -306,37 +339,6 @@ impl Queue {
         if let Some(notify) = self.on_room.get() {
             notify();
         }
-    }
-
-    /// Leaves large files to the next start: those that wait are let go, and whoever grades one
-    /// stops at its next chunk. Their claims stand, with all that is committed of them.
-    pub fn leave_large(&self) {
-        let mut state = self.state();
-        state.leaves_large = true;
-        state.left_large += state.large.len();
-        state.bytes -= state.large_bytes;
-        state.large_bytes = 0;
-        state.large = Lane::default();
-        drop(state);
-        self.wake_all();
-        self.notify();
-    }
-
-    /// Whether large files are left to the next start.
-    pub fn leaves_large(&self) -> bool {
-        self.state().leaves_large
-    }
-
-    /// The large file that was handed out under this number is left to the next start.
-    pub fn left(&self, id: i64) {
-        self.state().left_large += 1;
-        self.graded(1);
-        self.done([id]);
-    }
-
-    /// How many large files were left to the next start.
-    pub fn left_large(&self) -> usize {
-        self.state().left_large
     }
 
     /// Whether nothing waits, nothing is being graded, and nothing is known to come at once.
@@ -370,21 +372,6 @@ impl Queue {
     pub fn close(&self) {
         self.state().closed = true;
         self.wake_all();
-    }
-
-    /// What waits and what is under way now.
-    pub fn flow(&self) -> Flow {
-        let state = self.state();
-        let waiting = [&state.small, &state.large].into_iter().filter_map(Lane::oldest);
-        let later = state.later.iter().map(|(_, claimed)| claimed.ready);
-        let under_way = state.in_flight.values().copied();
-        let oldest = waiting.chain(later).chain(under_way).chain(state.oldest_outside);
-        Flow {
-            queue_files: state.files(),
-            queue_bytes: state.bytes,
-            in_flight_files: state.in_flight.len(),
-            oldest: oldest.min().map_or(Duration::ZERO, |ready| ready.elapsed()),
-        }
     }
 }
 

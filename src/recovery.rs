@@ -21,7 +21,7 @@ enum Found {
     NotTaken,
 }
 
-/// Puts everything right, and returns the claims that are to be graded again, oldest first.
+/// Puts everything right, `under_way` being what was graded when an earlier process died, and returns the claims that are to be graded again, oldest first.
 ///
 /// # Errors
 ///
@@ -30,6 +30,7 @@ pub fn recover(
     ledger: &Ledger,
     archive: &Archive,
     reports: &Path,
+    under_way: &[i64],
 ) -> Result<Vec<Claimed>, crate::ledger::Error> {
     for Report { path, length, .. } in ledger.reports()? {
         // What cannot be cut now is cut before anything is appended to it.
@@ -38,13 +39,17 @@ pub fn recover(
             Point::ReportCut.pass();
         }
     }
-    for (id, archived_as) in ledger.failed()? {
-        if archive.signature(&archived_as).is_some()
-            && let Err(error) = archive.quarantine(id, &archived_as)
+    for failed in ledger.failed()? {
+        let archived_as = &failed.claimed.archived_as;
+        if archive.signature(archived_as).is_none() {
+            archive.note_quarantined(archived_as, &failed.note());
+        } else if let Err(error) =
+            archive.quarantine(failed.claimed.id, archived_as, &failed.note())
         {
-            event::quarantine_failed(&archived_as, &error);
+            event::quarantine_failed(archived_as, &error);
         }
     }
+    ledger.count_deaths(under_way)?;
     let mut again = Vec::new();
     let mut released = Vec::new();
     for claim in ledger.open_claims()? {
@@ -60,6 +65,8 @@ pub fn recover(
     ledger.release(&released)?;
     Point::Recovered.pass();
     event::recovered(again.len(), released.len());
+    let suspects = again.iter().filter(|claimed| under_way.contains(&claimed.id));
+    event::deaths_counted(suspects.map(|claimed: &Claimed| &claimed.name));
     event::quarantine_holds(archive.quarantined_files());
     Ok(again)
 }

@@ -188,7 +188,7 @@ pub fn submission_row(claimed: &Claimed, outcome: &Outcome<'_>, neutralise: bool
 }
 
 /// RFC 3339, UTC, milliseconds; a clock beyond the range of dates shows as 1970.
-fn rfc_3339(ms: i64) -> String {
+pub fn rfc_3339(ms: i64) -> String {
     format!("{:.3}", Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH))
 }
 

@@ -150,6 +150,9 @@ pub struct Claimed {
     pub seen: Option<Signature>,
     /// How often grading it has failed so far.
     pub tries: u32,
+    /// How often a process has died while it was graded, as far as that may be its fault. If it has,
+    /// nothing else is graded beside it.
+    pub deaths: u32,
     /// How far an earlier run has come, if it is a large one that was committed in part.
     pub progress: Option<Progress>,
 }

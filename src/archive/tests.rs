@@ -38,6 +38,7 @@ fn claimed(name: &str, archived_as: &str) -> Claimed {
         ready: Instant::now(),
         seen: None,
         tries: 0,
+        deaths: 0,
         progress: None,
     }
 }
@@ -52,7 +53,7 @@ fn a_file_is_taken_put_back_and_quarantined_by_renaming() {
     assert!(room.archive.put_back(&file).expect("put back"));
     assert_eq!(room.text("inbox/a/p").as_deref(), Some("text"));
     assert!(matches!(room.archive.taker().take(&file), Ok(Taken::Yes)));
-    assert!(room.archive.quarantine(1, &file.archived_as).expect("quarantined"));
+    assert!(room.archive.quarantine(1, &file.archived_as, "why").expect("quarantined"));
     assert_eq!(room.text("quarantine/a/p~2").as_deref(), Some("text"));
     assert_eq!(room.archive.quarantined_files(), 1);
     room.archive.sync().expect("synced");
@@ -174,4 +175,26 @@ fn a_file_crosses_file_systems_whole_and_once() {
 
     assert!(archive.put_back(&file).expect("put back"));
     assert_eq!(fs::read_to_string(inbox.join("p")).ok().as_deref(), Some("text"));
+}
+
+#[test]
+fn what_lies_in_quarantine_goes_back_with_one_rename_and_the_note_that_is_ours_goes() {
+    let room = room();
+    let name = Name::from_bytes(*b"a/p");
+    let retry = |note| room.archive.retry(1, &name, &name, note).expect("retried");
+    for (note, there_later) in [("why", false), ("what somebody else wrote", true)] {
+        room.write("archive/a/p", "text");
+        assert!(room.archive.quarantine(1, &name, "why").expect("quarantined"));
+        room.write("quarantine/a/p.reason.txt", note);
+        room.write("inbox/a/p", "newer");
+        assert_eq!(retry("why"), Put::Occupied);
+        assert_eq!(room.text("inbox/a/p").as_deref(), Some("newer"));
+        assert_eq!(room.text("quarantine/a/p").as_deref(), Some("text"));
+        assert_eq!(room.archive.quarantined_files(), 1);
+        std::fs::remove_file(room.archive.inbox().join("a/p")).expect("removed");
+        assert_eq!(retry("why"), Put::There);
+        assert_eq!(room.text("inbox/a/p").as_deref(), Some("text"));
+        assert_eq!(room.text("quarantine/a/p.reason.txt").is_some(), there_later);
+        assert_eq!(room.archive.quarantined_files(), 0);
+    }
 }

@@ -58,6 +58,11 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
 }
 
 impl SettingArgs {
+    /// The flags that say where the service works, and no others.
+    pub(super) fn of_place(config: Option<PathBuf>, root: Option<PathBuf>) -> SettingArgs {
+        SettingArgs { config, root, listen: None, settle: None }
+    }
+
     /// The settings in force: defaults, the settings file, the environment, these flags.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //!
 //! Each command is a module with its `Args` and its `run`.
 
+mod asked;
 pub mod config;
 mod draw;
 pub mod fill;
@@ -9,10 +10,12 @@ pub mod generate;
 pub mod grade;
 pub mod judge;
 mod listing;
+pub mod retry;
 mod screen;
 pub mod serve;
 mod table;
 mod walk;
+pub mod why;
 mod windows;
 
 use crate::board::Kind;
@@ -42,6 +45,10 @@ First steps:
 enum Command {
     /// Run the service: grade what is dropped into the inbox
     Serve(serve::Args),
+    /// Say why a file has not been graded, or how it was
+    Why(why::Args),
+    /// Hand in again what lies in quarantine
+    Retry(retry::Args),
     /// Answer as the source problems ask for, from standard input to standard output
     Judge(judge::Args),
     /// Mark files and explain the marks
@@ -66,6 +73,8 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
             Ok(ExitCode::SUCCESS)
         }
         Some(Command::Serve(args)) => serve::run(args),
+        Some(Command::Why(args)) => why::run(args),
+        Some(Command::Retry(args)) => retry::run(args),
         Some(Command::Judge(args)) => judge::run(args),
         Some(Command::Grade(args)) => grade::run(args),
         Some(Command::Fill(args)) => fill::run(args),

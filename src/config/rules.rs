@@ -73,6 +73,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
     rule("grade.missing_cases_max", SOME, |s| s.grade.missing_cases_max > 0),
     rule("grade.tries_max", SOME, |s| s.grade.tries_max > 0),
+    rule("grade.alone_ms_max", SOME_TIME, |s| is_some_time(s.grade.alone_ms_max)),
     rule("publish.commit_wait_ms_max", DAY_OR_LESS, |s| s.publish.commit_wait_ms_max <= DAY_MS),
     rule("publish.pending_bytes_max", SOME, |s| s.publish.pending_bytes_max > 0),
     rule("publish.neutralise_formulas", "true or false", |_| true),

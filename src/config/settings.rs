@@ -126,7 +126,13 @@ impl Intake {
     ///
     /// ASCII letters match in either case.
     pub fn is_temporary(&self, name: &[u8]) -> bool {
-        self.temporary.iter().any(|pattern| super::pattern::matches(pattern.as_bytes(), name))
+        self.temporary_by(name).is_some()
+    }
+
+    /// The pattern by which a file or folder with this name is left alone, if one is.
+    pub fn temporary_by(&self, name: &[u8]) -> Option<&str> {
+        let matches = |pattern: &&String| super::pattern::matches(pattern.as_bytes(), name);
+        self.temporary.iter().find(matches).map(String::as_str)
     }
 }
 
@@ -214,6 +220,9 @@ pub struct Grade {
     pub missing_cases_max: u64,
     /// How often grading a submission is tried before it goes to quarantine.
     pub tries_max: u32,
+    /// How long nothing else is graded beside a submission over which the process died before, in
+    /// milliseconds.
+    pub alone_ms_max: u64,
 }
 
 impl Default for Grade {
@@ -230,6 +239,7 @@ impl Default for Grade {
             case_bytes_max: 64 * KIB,
             missing_cases_max: 1_000,
             tries_max: 3,
+            alone_ms_max: 2_000,
         }
     }
 }

@@ -133,6 +133,21 @@ pub fn recovered(claims: usize, released: usize) {
     }
 }
 
+/// The process died while these were graded, and one of them may be why.
+pub fn deaths_counted<'a>(names: impl Iterator<Item = &'a Name>) {
+    for name in names {
+        counter!("gridmark_suspects_total").increment(1);
+        warn!(%name, "an earlier run died while it was graded; it is graded alone now");
+    }
+}
+
+/// It cannot be written down what is being graded, so that a submission that makes the process die
+/// is not found out.
+pub fn under_way_failed(error: &std::io::Error) {
+    counter!("gridmark_under_way_errors_total").increment(1);
+    warn!(%error, "cannot write down what is being graded; grading goes on");
+}
+
 /// A report held rows that were never committed; they are cut off and written again.
 pub fn report_cut(report: &Name, bytes: u64) {
     counter!("gridmark_report_cuts_total").increment(1);

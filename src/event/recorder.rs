@@ -65,7 +65,7 @@ const SECONDS_BUCKETS: [f64; 22] = [
 const CASES_BUCKETS: [f64; 10] =
     [1.0, 4.0, 16.0, 64.0, 256.0, 1_024.0, 4_096.0, 16_384.0, 65_536.0, 262_144.0];
 
-const COUNTERS: [(&str, Unit, &str); 21] = [
+const COUNTERS: [(&str, Unit, &str); 23] = [
     ("gridmark_read_bytes_total", Unit::Bytes, "Bytes of submissions that were read."),
     ("gridmark_report_bytes_total", Unit::Bytes, "Bytes of reports that were made durable."),
     ("gridmark_claimed_total", Unit::Count, "Files taken from the inbox."),
@@ -78,6 +78,8 @@ const COUNTERS: [(&str, Unit, &str); 21] = [
     ("gridmark_grade_errors_total", Unit::Count, "Failed tries to grade a submission."),
     ("gridmark_commit_errors_total", Unit::Count, "Failed tries to make marks durable."),
     ("gridmark_recovered_claims_total", Unit::Count, "Submissions taken up from an earlier run."),
+    ("gridmark_suspects_total", Unit::Count, "Submissions over which a process died."),
+    ("gridmark_under_way_errors_total", Unit::Count, "What is graded could not be written down."),
     ("gridmark_report_cuts_total", Unit::Count, "Reports cut back to their committed length."),
     ("gridmark_reports_set_aside_total", Unit::Count, "Reports that someone else had changed."),
     (

@@ -4,6 +4,8 @@
 //! reads it chunk by chunk and the pool marks the cases of each chunk. Whatever goes wrong here
 //! costs one submission its turn, and is never a mark.
 
+#[cfg(debug_assertions)]
+mod hooks;
 mod small;
 mod stream;
 
@@ -16,11 +18,12 @@ use crate::judge::Judge;
 use crate::queue::{Budget, Queue};
 use crate::rows::CaseRows;
 use crate::submission::{Claimed, Graded, Signature, Step, Tally};
+use crate::under_way::{Slot, UnderWay};
 use rayon::ThreadPool;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 
 /// Cases that one thread marks at a time, so that few faults are in memory at once.
@@ -43,6 +46,8 @@ pub struct Parts {
     pub budget: Arc<Budget>,
     /// Where results go.
     pub results: SyncSender<Vec<Graded>>,
+    /// Where it is written down what is being graded.
+    pub under_way: Arc<UnderWay>,
     /// Gives a file back to intake because it changed while it was read, and says how.
     pub give_back: Box<dyn Fn(Claimed, String) + Send + Sync>,
     /// Its settings.
@@ -72,6 +77,8 @@ enum Trouble {
     Starved(io::Error),
     /// Something of ours failed.
     Failed(String),
+    /// Something of ours failed, and would again.
+    FailedForGood(String),
 }
 
 impl From<io::Error> for Trouble {
@@ -115,6 +122,20 @@ impl Grading {
         }
     }
 
+    /// Grades the files over which an earlier process died, one at a time, until the queue has come
+    /// to its end.
+    pub fn run_alone(&self) {
+        while let Some((claimed, is_large)) = self.parts.queue.next_alone() {
+            if is_large {
+                self.grade_stream(claimed);
+            } else {
+                // On the pool, as all the others: its threads have their memory and their stack.
+                self.parts.pool.install(|| self.grade_batch(vec![claimed]));
+            }
+            self.parts.queue.end_alone();
+        }
+    }
+
     fn limits(&self) -> Limits {
         limits(&self.parts.settings)
     }
@@ -125,6 +146,7 @@ impl Grading {
 
     /// Opens a submission's file and makes sure that it is what was taken.
     fn open(&self, claimed: &Claimed) -> Result<(File, Signature), Trouble> {
+        self.look_at_deaths(claimed)?;
         let opened = self.parts.archive.read(&claimed.archived_as);
         self.what_was_taken(opened, claimed)
     }
@@ -160,14 +182,36 @@ impl Grading {
         }
     }
 
-    /// Hands results on; waits while too many are on their way.
-    fn hand_on(&self, results: Vec<Graded>) {
+    /// Fails what the process has died over too often.
+    fn look_at_deaths(&self, claimed: &Claimed) -> Result<(), Trouble> {
+        let deaths = claimed.deaths;
+        if deaths < self.parts.settings.tries_max {
+            return Ok(());
+        }
+        let times = if deaths == 1 { "once".to_owned() } else { format!("{deaths} times") };
+        Err(Trouble::FailedForGood(format!("the process died while it was graded, {times}")))
+    }
+
+    /// Hands results on; waits while too many are on their way, for which what is in the slot is not
+    /// responsible.
+    fn hand_on(&self, results: Vec<Graded>, slot: Option<&Slot<'_>>) {
+        fn wait<T>(slot: Option<&Slot<'_>>, work: impl FnOnce() -> T) -> T {
+            match slot {
+                Some(slot) => slot.pause(work),
+                None => work(),
+            }
+        }
         if results.is_empty() {
             return;
         }
-        self.parts.budget.take(results.iter().map(Graded::rows_bytes).sum());
+        let bytes = results.iter().map(Graded::rows_bytes).sum();
+        if !self.parts.budget.try_take(bytes) {
+            wait(slot, || self.parts.budget.take(bytes));
+        }
         // The receiver is there for as long as grading is: the service ends stages in order.
-        let _ = self.parts.results.send(results);
+        if let Err(TrySendError::Full(results)) = self.parts.results.try_send(results) {
+            let _ = wait(slot, || self.parts.results.send(results));
+        }
     }
 
     /// Deals with a file that was not graded. If it has failed for good that is its result.
@@ -188,20 +232,24 @@ impl Grading {
                 claimed.tries += 1;
                 event::grade_failed(&claimed.name, claimed.tries, tries_max, &reason);
                 if claimed.tries >= tries_max {
-                    return Some(Graded {
-                        claimed,
-                        rows: Vec::new(),
-                        tally: Tally::default(),
-                        kind: None,
-                        step: Step::Failed { reason, total },
-                    });
+                    return Some(failed(claimed, reason, total));
                 }
                 let pause = Duration::from_millis(100) * 4u32.saturating_pow(claimed.tries);
                 self.parts.queue.push_later(claimed, Instant::now() + pause);
             }
+            Trouble::FailedForGood(reason) => {
+                event::grade_failed(&claimed.name, claimed.tries, tries_max, &reason);
+                return Some(failed(claimed, reason, total));
+            }
         }
         None
     }
+}
+
+/// The result of a submission that cannot be graded.
+fn failed(claimed: Claimed, reason: String, total: Tally) -> Graded {
+    let step = Step::Failed { reason, total };
+    Graded { claimed, rows: Vec::new(), tally: Tally::default(), kind: None, step }
 }
 
 /// What a reader takes upon itself by these settings.

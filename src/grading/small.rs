@@ -1,7 +1,8 @@
 //! Batches of small files: each is read whole and graded in one go.
 
 use super::{
-    Claimed, Found, Graded, Grading, Marker, Signature, Step, Tally, Trouble, event, guarded, io,
+    Claimed, Found, Graded, Grading, Marker, Signature, Slot, Step, Tally, Trouble, event, guarded,
+    io,
 };
 use crate::archive;
 use crate::board::{Kind, Mark};
@@ -35,6 +36,8 @@ impl Grading {
         let mut scratch = SCRATCH.take();
         let mut results = Vec::with_capacity(batch.len());
         let mut files = self.parts.archive.reader();
+        let ids: Vec<i64> = batch.iter().map(|claimed| claimed.id).collect();
+        let slot = self.parts.under_way.begin(&ids);
         let (mut rows_bytes, mut bytes_read) = (0, 0);
         let mut spent = Spent::default();
         for claimed in batch {
@@ -55,20 +58,21 @@ impl Grading {
             }
             if rows_bytes > ROWS_BYTES_MAX {
                 rows_bytes = 0;
-                self.hand_on_batch(std::mem::take(&mut results));
+                self.hand_on_batch(std::mem::take(&mut results), Some(&slot));
             }
         }
-        self.hand_on_batch(results);
+        drop(slot);
+        self.hand_on_batch(results, None);
         spent.tell();
         event::bytes_read(bytes_read);
         SCRATCH.replace(scratch);
     }
 
-    fn hand_on_batch(&self, results: Vec<Graded>) {
+    fn hand_on_batch(&self, results: Vec<Graded>, slot: Option<&Slot<'_>>) {
         // First this, so that publishing knows at once that nothing else is coming.
         Point::Graded.pass();
         self.parts.queue.graded(results.len());
-        self.hand_on(results);
+        self.hand_on(results, slot);
         Point::HandedOn.pass();
     }
 
@@ -79,9 +83,12 @@ impl Grading {
         files: &mut archive::Reader<'_>,
         scratch: &mut Scratch,
     ) -> Result<(Option<Kind>, Tally, Step), Trouble> {
+        self.look_at_deaths(claimed)?;
         let Scratch { buffer, found, marks, rows } = scratch;
         let bytes = self.read_whole(claimed, files, buffer)?;
         let text = &buffer[..bytes];
+        #[cfg(debug_assertions)]
+        super::hooks::run(&claimed.name);
         rows.clear();
         let case_rows = self.case_rows(claimed);
         let mut reader = Reader::new(kind_by_name(claimed.name.as_bytes()), self.limits());

@@ -5,7 +5,7 @@
 //! of the file.
 
 use super::{
-    Claimed, Graded, Grading, Marker, Signature, Step, Tally, Trouble, event, guarded, limits,
+    Claimed, Graded, Grading, Marker, Signature, Slot, Step, Tally, Trouble, event, guarded, limits,
 };
 use crate::fail_point::Point;
 use crate::format::{Reader, kind_by_name};
@@ -69,31 +69,34 @@ struct HandedOn {
 impl Grading {
     /// Grades one large file, and hands on a chunk at a time.
     pub(super) fn grade_stream(&self, mut claimed: Claimed) {
-        let graded = guarded(|| self.stream(&mut claimed));
+        let slot = self.parts.under_way.begin(&[claimed.id]);
+        let graded = guarded(|| self.stream(&mut claimed, &slot));
+        drop(slot);
         if let Err(trouble) = graded {
             let progress = claimed.progress.as_ref();
             let total = progress.map_or(Tally::default(), |progress| progress.tally);
             let trouble = match trouble {
                 // Rows that were handed on cannot be taken back, so it cannot start afresh.
                 Trouble::Changed(why) if progress.is_some() => {
-                    claimed.tries = self.parts.settings.tries_max;
-                    Trouble::Failed(format!("{why}, after a part of it had been graded"))
+                    claimed.tries += 1;
+                    Trouble::FailedForGood(format!("{why}, after a part of it had been graded"))
                 }
                 other => other,
             };
             if let Some(failed) = self.deal_with(trouble, claimed, total) {
                 self.parts.queue.graded(1);
-                self.hand_on(vec![failed]);
+                self.hand_on(vec![failed], None);
             }
         }
     }
 
-    fn stream(&self, claimed: &mut Claimed) -> Result<(), Trouble> {
+    fn stream(&self, claimed: &mut Claimed, slot: &Slot<'_>) -> Result<(), Trouble> {
         let (stream, handed_on) = self.open_stream(claimed)?;
         let (send, chunks) = sync_channel(self.parts.settings.chunks_ahead_max);
         let (give_back, spare) = channel();
         thread::scope(|scope| {
-            let hand_on = move || self.hand_on_chunks(claimed, handed_on, &chunks, &give_back);
+            let hand_on =
+                move || self.hand_on_chunks((claimed, slot), handed_on, &chunks, &give_back);
             let handing_on =
                 thread::Builder::new().name("hand-on".into()).spawn_scoped(scope, hand_on)?;
             let read = self.read_chunks(stream, send, &spare);
@@ -109,6 +112,8 @@ impl Grading {
         let (mut file, before) = self.open(claimed)?;
         let settings = &self.parts.settings;
         let kind = kind_by_name(claimed.name.as_bytes());
+        #[cfg(debug_assertions)]
+        super::hooks::run(&claimed.name);
         let mut hasher = blake3::Hasher::new();
         let (reader, total) = match &claimed.progress {
             None => (Reader::new(kind, limits(settings)), Tally::default()),
@@ -186,7 +191,7 @@ impl Grading {
     /// on, or the rest is left to the next start.
     fn hand_on_chunks(
         &self,
-        claimed: &mut Claimed,
+        (claimed, slot): (&mut Claimed, &Slot<'_>),
         mut handed_on: HandedOn,
         chunks: &Receiver<Chunk>,
         give_back: &Sender<Window>,
@@ -212,8 +217,9 @@ impl Grading {
                 self.parts.queue.graded(1);
             }
             let id = claimed.id;
+            let graded = Graded { claimed: before, rows: vec![rows], tally, kind, step };
             Point::ChunkMarked.pass();
-            self.hand_on(vec![Graded { claimed: before, rows: vec![rows], tally, kind, step }]);
+            self.hand_on(vec![graded], Some(slot));
             Point::ChunkHandedOn.pass();
             if is_left {
                 self.parts.queue.left(id);

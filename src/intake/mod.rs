@@ -10,6 +10,7 @@ mod waiting;
 mod walk;
 mod watch;
 
+pub use waiting::Seen;
 pub use watch::Mailbox;
 
 use crate::archive::Archive;
@@ -289,6 +290,9 @@ impl Intake {
         }
         for (claimed, why) in self.mailbox.take_returned() {
             self.put_back(claimed, why);
+        }
+        for (name, reply) in self.mailbox.take_questions() {
+            let _ = reply.send(self.waiting.seen(&name, Instant::now()));
         }
         if let Some(error) = self.mailbox.take_error() {
             event::watch_failed(&error);

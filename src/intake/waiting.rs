@@ -162,6 +162,17 @@ pub struct Ready {
     pub since: Instant,
 }
 
+/// What is known of a file that is waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// How long it has to be left alone still; nothing if it is ready.
+    pub left: Duration,
+    /// What it waits for, as the setting that says how long.
+    pub setting: &'static str,
+    /// How often it could not be taken.
+    pub failures: u32,
+}
+
 /// All files that are waiting.
 pub struct WaitingRoom {
     quiet: Quiet,
@@ -240,6 +251,22 @@ impl WaitingRoom {
         };
         self.settling.insert((file.due(self.quiet), name.clone()));
         self.files.insert(name, file);
+    }
+
+    /// What is known of a file, if it is waiting.
+    pub fn seen(&self, name: &Name, now: Instant) -> Option<Seen> {
+        let file = self.files.get(name)?;
+        let due = file.due(self.quiet);
+        let left =
+            if file.handed_out { Duration::ZERO } else { due.saturating_duration_since(now) };
+        let setting = if file.not_before.is_some_and(|not_before| not_before == due) {
+            "retry"
+        } else if due == file.since + self.quiet.open && self.quiet.open > self.quiet.settle {
+            "open_settle_ms"
+        } else {
+            "settle_ms"
+        };
+        Some(Seen { left, setting, failures: file.failures })
     }
 
     /// The names of files that may have settled by now, to be looked at once more.

@@ -3,7 +3,8 @@
 //! The callback of the watcher does no I/O and never waits: it drops a hint into a bounded channel,
 //! and if that is full it only says that hints were lost.
 
-use crate::submission::Claimed;
+use super::waiting::Seen;
+use crate::submission::{Claimed, Name};
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::HashMap;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::oneshot;
 
 /// How many hints wait at the most; what is beyond is made up for by a scan.
 const HINTS_MAX: usize = 8_192;
@@ -37,6 +39,7 @@ pub struct Mailbox {
     error: Mutex<Option<String>>,
     overflowed: AtomicBool,
     returned: Mutex<Vec<(Claimed, String)>>,
+    questions: Mutex<Vec<(Name, oneshot::Sender<Option<Seen>>)>>,
     stop: AtomicBool,
 }
 
@@ -50,6 +53,7 @@ impl Mailbox {
             error: Mutex::default(),
             overflowed: AtomicBool::new(false),
             returned: Mutex::default(),
+            questions: Mutex::default(),
             stop: AtomicBool::new(false),
         };
         (Arc::new(mailbox), receiver)
@@ -64,6 +68,22 @@ impl Mailbox {
     pub fn give_back(&self, claimed: Claimed, why: String) {
         self.returned.lock().unwrap_or_else(PoisonError::into_inner).push((claimed, why));
         self.wake();
+    }
+
+    /// Asks what is known of a file in the inbox; the answer comes when intake looks at its mail.
+    pub fn ask(&self, name: Name) -> oneshot::Receiver<Option<Seen>> {
+        let (reply, answer) = oneshot::channel();
+        let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever has given up needs no answer.
+        questions.retain(|(_, reply)| !reply.is_closed());
+        questions.push((name, reply));
+        drop(questions);
+        self.wake();
+        answer
+    }
+
+    pub(super) fn take_questions(&self) -> Vec<(Name, oneshot::Sender<Option<Seen>>)> {
+        std::mem::take(&mut *self.questions.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Asks intake to take no more files and to end.

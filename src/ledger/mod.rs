@@ -3,6 +3,7 @@
 //! Every change is one transaction and durable when the call returns (WAL, synchronous FULL). The
 //! ledger never touches submissions or reports; it says what is true of them.
 
+mod error;
 mod names;
 mod place;
 mod reading;
@@ -10,63 +11,19 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+pub use error::Error;
 use names::free_archive_name;
+pub use reading::quarantine_note;
 
 use crate::board::{Kind, Verdict};
 use crate::submission::{Claimed, Name, Place, Progress, Signature, Status, Tally};
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Transaction, params};
 use std::collections::HashSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-
-/// What can go wrong with the ledger.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// SQLite says no.
-    #[error("the ledger {path}: {source}")]
-    Sqlite {
-        /// The ledger's file.
-        path: PathBuf,
-        /// What SQLite says.
-        source: rusqlite::Error,
-    },
-    /// The ledger's file was taken away, and cannot be put back.
-    #[error("the ledger {path} was removed or replaced, and cannot be written anew: {source}")]
-    Misplaced {
-        /// The ledger's file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A part of the ledger is lost.
-    #[error(
-        "the ledger {path} has {bytes} bytes and ends inside a page of {page}: the rest of it is \
-         lost; put a whole copy of it in its place, from a backup"
-    )]
-    Torn {
-        /// The ledger's file.
-        path: PathBuf,
-        /// How long it is.
-        bytes: u64,
-        /// How long its pages are.
-        page: u64,
-    },
-    /// A newer gridmark wrote this ledger.
-    #[error(
-        "the ledger {path} has format {found}, and this gridmark knows formats up to {known}; \
-         use the newer gridmark that wrote it"
-    )]
-    Newer {
-        /// The ledger's file.
-        path: PathBuf,
-        /// The format of the file.
-        found: i64,
-        /// The newest format that this program knows.
-        known: i64,
-    },
-}
 
 /// A file that is about to be taken.
 #[derive(Clone, Debug)]
@@ -86,6 +43,15 @@ pub struct OpenClaim {
     pub claimed: Claimed,
     /// The inode that the file had in the inbox.
     pub inode: u64,
+}
+
+/// All that the ledger knows of a submission.
+#[derive(Debug)]
+pub struct Record {
+    /// What is known since it was taken.
+    pub claimed: Claimed,
+    /// How it ended, if it has.
+    pub finished: Option<Finished>,
 }
 
 /// What the ledger knows of a report.
@@ -127,6 +93,8 @@ pub struct Finished {
     pub kind: Option<Kind>,
     /// The marks of its cases.
     pub tally: Tally,
+    /// How often it was tried in vain.
+    pub tries: u32,
     /// Why it failed, if it did.
     pub reason: Option<String>,
 }
@@ -170,6 +138,22 @@ impl Ledger {
             .map_err(|source| Error::Misplaced { path: path.to_owned(), source })?;
         let (opened, connection) = (Mutex::new(opened), Mutex::new(connection));
         Ok(Ledger { path: path.to_owned(), opened, connection })
+    }
+
+    /// Opens the ledger at `path` for reading alone, also beside the service, and as somebody who
+    /// may not write to it. `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If SQLite cannot open it, or another version of gridmark wrote it.
+    pub fn open_to_read(path: &Path) -> Result<Option<Ledger>, Error> {
+        if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Ok(None);
+        }
+        let connection = schema::open_to_read(path)?;
+        // A look through does not watch over the file.
+        let (opened, connection) = (Mutex::new(None), Mutex::new(connection));
+        Ok(Some(Ledger { path: path.to_owned(), opened, connection }))
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -245,6 +229,7 @@ impl Ledger {
                         ready: file.ready,
                         seen: Some(file.signature),
                         tries: 0,
+                        deaths: 0,
                         progress: None,
                     })
                 })
@@ -265,6 +250,23 @@ impl Ledger {
             let mut delete = transaction
                 .prepare_cached("DELETE FROM submissions WHERE id = ? AND state = 'claimed'")?;
             ids.iter().try_for_each(|id| delete.execute([id]).map(drop))
+        })
+    }
+
+    /// Records that the process died while these were graded; what is done by now is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then nothing is recorded.
+    pub fn count_deaths(&self, ids: &[i64]) -> Result<(), Error> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.transaction(|transaction| {
+            let mut count = transaction.prepare_cached(
+                "UPDATE submissions SET tries = tries + 1 WHERE id = ? AND state = 'claimed'",
+            )?;
+            ids.iter().try_for_each(|id| count.execute([id]).map(drop))
         })
     }
 
@@ -300,7 +302,7 @@ impl Ledger {
         self.transaction(|transaction| {
             let mut progress = transaction.prepare_cached(
                 "UPDATE submissions SET kind = ?2, checkpoint = ?3, correct = ?4, wrong = ?5,
-                 unreadable = ?6, counted = ?7, filled = ?8 WHERE id = ?1",
+                 unreadable = ?6, counted = ?7, filled = ?8, tries = 0 WHERE id = ?1",
             )?;
             for (id, kind, Progress { checkpoint, tally }) in &commit.progressed {
                 let [correct, wrong, unreadable, counted] = counts(tally);
@@ -319,7 +321,7 @@ impl Ledger {
             let mut finish = transaction.prepare_cached(
                 "UPDATE submissions SET state = ?2, graded_at = ?3, bytes = ?4, blake3 = ?5,
                  kind = ?6, correct = ?7, wrong = ?8, unreadable = ?9, counted = ?10, filled = ?11,
-                 reason = ?12, checkpoint = NULL WHERE id = ?1",
+                 reason = ?12, tries = ?13, checkpoint = NULL WHERE id = ?1",
             )?;
             for done in &commit.finished {
                 let [correct, wrong, unreadable, counted] = counts(&done.tally);
@@ -335,7 +337,8 @@ impl Ledger {
                     unreadable,
                     counted,
                     done.tally.filled as i64,
-                    done.reason
+                    done.reason,
+                    done.tries
                 ])?;
             }
             let mut lengths = transaction.prepare_cached(

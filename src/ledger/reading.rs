@@ -1,9 +1,9 @@
 //! What the ledger says when it is asked.
 
-use super::{Error, Finished, Ledger, OpenClaim, Report};
+use super::{Error, Finished, Ledger, OpenClaim, Record, Report};
 use crate::submission::{Claimed, Name, Progress, Status, Tally};
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{OptionalExtension, Params, Row};
 use std::time::Instant;
 
 impl Ledger {
@@ -26,23 +26,50 @@ impl Ledger {
         .map_err(|error| self.sqlite(error))
     }
 
-    /// The failed submissions, and where they lie under archive or quarantine, oldest first;
-    /// without those whose place in the archive is a later submission's by now.
+    /// The failed submissions, oldest first; without those whose place in the archive is a later
+    /// submission's by now.
     ///
     /// # Errors
     ///
     /// If the ledger cannot be read.
-    pub fn failed(&self) -> Result<Vec<(i64, Name)>, Error> {
+    pub fn failed(&self) -> Result<Vec<Record>, Error> {
+        let condition = "submissions.state = 'failed'
+             AND NOT EXISTS (SELECT 1 FROM submissions AS later
+                 WHERE later.archived_as = submissions.archived_as AND later.id > submissions.id)
+             ORDER BY id";
+        self.records(condition, [])
+    }
+
+    /// All submissions of this name, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn of_name(&self, name: &Name) -> Result<Vec<Record>, Error> {
+        self.records("name = ? ORDER BY attempt", [name])
+    }
+
+    /// All submissions that lie, or lay, under this name in the archive or in quarantine, oldest
+    /// first.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn of_archived(&self, archived_as: &Name) -> Result<Vec<Record>, Error> {
+        self.records("archived_as = ? ORDER BY id", [archived_as])
+    }
+
+    fn records(&self, condition: &str, values: impl Params) -> Result<Vec<Record>, Error> {
+        let read = |row: &Row<'_>| {
+            let is_open = row.get::<_, String>("state")? == "claimed";
+            let finished = if is_open { None } else { Some(finished(row)?) };
+            Ok(Record { claimed: claimed(row)?, finished })
+        };
         let connection = self.connection();
         (|| {
             connection
-                .prepare(
-                    "SELECT id, archived_as FROM submissions AS failed WHERE state = 'failed'
-                     AND NOT EXISTS (SELECT 1 FROM submissions AS later
-                         WHERE later.archived_as = failed.archived_as AND later.id > failed.id)
-                     ORDER BY id",
-                )?
-                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .prepare(&format!("SELECT * FROM submissions WHERE {condition}"))?
+                .query_map(values, read)?
                 .collect::<rusqlite::Result<_>>()
         })()
         .map_err(|error| self.sqlite(error))
@@ -104,12 +131,33 @@ impl Ledger {
     }
 }
 
+impl Record {
+    /// What is written beside the file of a submission that lies in quarantine.
+    pub fn note(&self) -> String {
+        let Claimed { name, attempt, tries, .. } = &self.claimed;
+        let finished = self.finished.as_ref();
+        quarantine_note(name, *attempt, finished.and_then(|done| done.reason.as_deref()), *tries)
+    }
+}
+
+/// What is written beside the file of a submission that lies in quarantine.
+pub fn quarantine_note(name: &Name, attempt: u32, reason: Option<&str>, tries: u32) -> String {
+    let reason = reason.unwrap_or("it is not known");
+    format!(
+        "gridmark failed to grade this submission. That is gridmark's failure, not the \
+         contestant's.\n\nsubmission: {name}\nattempt: {attempt}\nreason: {reason}\n\
+         tries: {tries}\n\n`gridmark retry` hands it in again.\n"
+    )
+}
+
 fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
     let checkpoint: Option<String> = row.get("checkpoint")?;
     let progress = match checkpoint {
         Some(checkpoint) => Some(Progress { checkpoint, tally: tally(row)? }),
         None => None,
     };
+    // Of tries, the ledger counts those over which the process died, until all is over.
+    let deaths = row.get("tries")?;
     Ok(Claimed {
         id: row.get("id")?,
         name: row.get("name")?,
@@ -119,7 +167,8 @@ fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
         bytes: row.get::<_, i64>("bytes")? as u64,
         ready: Instant::now(),
         seen: None,
-        tries: 0,
+        tries: deaths,
+        deaths,
         progress,
     })
 }
@@ -135,6 +184,7 @@ fn finished(row: &Row<'_>) -> rusqlite::Result<Finished> {
         blake3: row.get("blake3")?,
         kind: kind.and_then(|kind| kind.parse().ok()),
         tally: tally(row)?,
+        tries: row.get("tries")?,
         reason: row.get("reason")?,
     })
 }

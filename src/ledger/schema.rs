@@ -1,14 +1,17 @@
 //! The ledger's tables and their versions.
 
 use super::Error;
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// One step a version, each applied once and in order; `user_version` says how many were.
-const STEPS: [&str; 1] = ["
+const STEPS: [&str; 2] = [
+    "
     CREATE TABLE submissions (
         id INTEGER PRIMARY KEY,
         name NOT NULL,                -- path under the inbox; a blob where it is not UTF-8
@@ -33,7 +36,10 @@ const STEPS: [&str; 1] = ["
         length INTEGER NOT NULL,      -- bytes that are committed
         whole INTEGER NOT NULL DEFAULT 1 -- 0 where rows are missing, to be written anew
     ) WITHOUT ROWID;
-"];
+",
+    // How often grading was tried in vain; while it is claimed, how often the process died over it.
+    "ALTER TABLE submissions ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;",
+];
 
 /// How long a page is where the file does not say so.
 const PAGE_BYTES: u64 = 4_096;
@@ -85,4 +91,56 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Er
         transaction.commit().map_err(sqlite)?;
     }
     Ok(())
+}
+
+/// How long whoever only reads waits for whoever writes.
+const READING_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// Opens a ledger that is only to be read.
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, Error> {
+    let sqlite = |source| Error::Sqlite { path: path.to_owned(), source };
+    // Beside a database that nobody has open, SQLite makes files, which not everybody may. Then
+    // nobody writes to it either.
+    let opened = look(path, OpenFlags::SQLITE_OPEN_READ_ONLY).or_else(|error| {
+        if beside(path, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
+            return Err(error);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        look(&unchanging(path), flags).map_err(|_| error)
+    });
+    let (connection, found) = opened.map_err(sqlite)?;
+    let known = STEPS.len() as i64;
+    match found {
+        found if found > known => Err(Error::Newer { path: path.to_owned(), found, known }),
+        found if found < known => Err(Error::Older { path: path.to_owned(), found, known }),
+        _ => Ok(connection),
+    }
+}
+
+fn look(path: &Path, flags: OpenFlags) -> rusqlite::Result<(Connection, i64)> {
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(READING_WAIT_MAX)?;
+    // Only a query shows whether it can be read.
+    let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
+    Ok((connection, found))
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(end);
+    beside.into()
+}
+
+/// The name by which SQLite opens a file that nobody changes meanwhile.
+fn unchanging(path: &Path) -> PathBuf {
+    let mut name = b"file:".to_vec();
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => name.push(byte),
+            _ => name.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+        }
+    }
+    name.extend_from_slice(b"?immutable=1");
+    PathBuf::from(OsString::from_vec(name))
 }

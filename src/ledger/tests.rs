@@ -106,6 +106,7 @@ fn progress_and_results_survive_a_reopening() {
             blake3: Some([1; 32]),
             kind: Some(Kind::Classic),
             tally: Tally::default(),
+            tries: 0,
             reason: None,
         }],
         report_lengths: vec![(report.clone(), 42)],
@@ -136,6 +137,37 @@ fn progress_and_results_survive_a_reopening() {
         })
         .expect("what is finished");
     assert_eq!(done, [("q".to_owned(), Status::Graded, Some([1; 32]))]);
+}
+
+#[test]
+fn deaths_count_until_a_large_submission_comes_further_and_only_while_it_is_open() {
+    let (_folder, ledger) = ledger();
+    let claims =
+        ledger.claim(&[candidate(b"p"), candidate(b"q")], 0, |_| Place::Free).expect("claims");
+    let ids = claims.iter().map(|claim| claim.id).collect::<Vec<_>>();
+    ledger.count_deaths(&ids).expect("counted");
+    ledger.count_deaths(&[ids[0], 99]).expect("counted");
+    let deaths = |ledger: &Ledger| -> Vec<u32> {
+        let open = ledger.open_claims().expect("open claims");
+        open.iter().map(|claim| claim.claimed.deaths).collect()
+    };
+    assert_eq!(deaths(&ledger), [2, 1]);
+    let progress = Progress { checkpoint: "here".into(), tally: Tally::default() };
+    let commit = Commit { progressed: vec![(ids[0], None, progress)], ..Commit::default() };
+    ledger.commit(&commit).expect("committed");
+    assert_eq!(deaths(&ledger), [0, 1]);
+}
+
+#[test]
+fn an_older_ledger_is_brought_forward() {
+    let (folder, ledger) = ledger();
+    ledger.claim(&[candidate(b"p")], 7, |_| Place::Free).expect("claims");
+    let back = "ALTER TABLE submissions DROP COLUMN tries; PRAGMA user_version = 1;";
+    ledger.connection().execute_batch(back).expect("an older ledger");
+    drop(ledger);
+    let ledger = Ledger::open(&folder.path().join("ledger.db")).expect("the same ledger");
+    let open = ledger.open_claims().expect("open claims");
+    assert_eq!((open[0].claimed.received_at_ms, open[0].claimed.deaths), (7, 0));
 }
 
 #[test]

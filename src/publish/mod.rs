@@ -13,7 +13,7 @@ use crate::disk::free_bytes;
 use crate::event;
 use crate::fail_point::Point;
 use crate::health::Health;
-use crate::ledger::{Commit, Finished, Ledger};
+use crate::ledger::{Commit, Finished, Ledger, quarantine_note};
 use crate::printable;
 use crate::queue::{Budget, Queue};
 use crate::rows::{CASE_HEADER, Outcome, SUBMISSION_HEADER, submission_row};
@@ -328,7 +328,8 @@ impl Publisher {
 
     fn quarantine(&self, claimed: &Claimed, reason: &str) {
         Point::QuarantineDue.pass();
-        match self.parts.archive.quarantine(claimed.id, &claimed.archived_as) {
+        let note = quarantine_note(&claimed.name, claimed.attempt, Some(reason), claimed.tries);
+        match self.parts.archive.quarantine(claimed.id, &claimed.archived_as, &note) {
             Ok(_) => {
                 Point::Quarantined.pass();
                 event::quarantined(&claimed.name, reason);

@@ -71,6 +71,7 @@ impl Result {
             blake3: None,
             kind: self.kind,
             tally,
+            tries: self.claimed.tries,
             reason: None,
         }
     }

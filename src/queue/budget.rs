@@ -1,4 +1,4 @@
-//! How much may be on its way between two stages.
+//! What may be in memory between two stages.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -23,6 +23,16 @@ impl Budget {
             used = self.returned.wait(used).unwrap_or_else(PoisonError::into_inner);
         }
         *used += bytes;
+    }
+
+    /// Takes so many bytes if that is possible without waiting; whether it was.
+    pub fn try_take(&self, bytes: usize) -> bool {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = *used == 0 || *used + bytes <= self.bytes_max;
+        if fits {
+            *used += bytes;
+        }
+        fits
     }
 
     /// Gives so many bytes back.

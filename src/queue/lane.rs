@@ -18,6 +18,11 @@ impl Lane {
         self.len
     }
 
+    /// Whether the file of this number waits.
+    pub(super) fn has(&self, id: i64) -> bool {
+        self.files.values().flatten().any(|claimed| claimed.id == id)
+    }
+
     /// How many files of one folder wait.
     pub(super) fn len_of_folder(&self, folder: &[u8]) -> usize {
         self.files.get(folder).map_or(0, VecDeque::len)

@@ -1,7 +1,12 @@
 use super::*;
 use crate::submission::Name;
 
-const LIMITS: Limits = Limits { files_max: 4, bytes_max: 100, chunk_bytes_max: 10 };
+const LIMITS: Limits = Limits {
+    files_max: 4,
+    bytes_max: 100,
+    chunk_bytes_max: 10,
+    alone_max: Duration::from_secs(60),
+};
 
 fn file(id: i64, bytes: u64) -> Claimed {
     Claimed {
@@ -14,6 +19,7 @@ fn file(id: i64, bytes: u64) -> Claimed {
         ready: Instant::now(),
         seen: None,
         tries: 0,
+        deaths: 0,
         progress: None,
     }
 }
@@ -68,7 +74,7 @@ fn it_admits_what_fits_and_large_files_into_one_half() {
 
 #[test]
 fn an_empty_queue_takes_any_one_file() {
-    let queue = Queue::new(Limits { files_max: 4, bytes_max: 5, chunk_bytes_max: 10 });
+    let queue = Queue::new(Limits { bytes_max: 5, ..LIMITS });
     assert_eq!(admit(&queue, &["a", "b"], &[7, 1]), [true, false]);
 }
 
@@ -124,4 +130,37 @@ fn a_budget_lets_a_single_large_sum_pass() {
     budget.take(4);
     budget.take(6);
     budget.give(10);
+}
+
+fn suspect(id: i64, bytes: u64, deaths: u32) -> Claimed {
+    Claimed { deaths, ..file(id, bytes) }
+}
+
+#[test]
+fn suspects_come_one_at_a_time_before_all_others_and_the_least_suspicious_first() {
+    let queue = Queue::new(LIMITS);
+    queue.push_all([suspect(1, 1, 2), suspect(2, 1, 1), suspect(3, 99, 1), file(4, 1)]);
+    for wanted in [(2, false), (1, false), (3, true)] {
+        let (claimed, large) = queue.next_alone().expect("a suspect");
+        assert_eq!((claimed.id, large), wanted);
+        assert!(queue.state().alone.keeps_others());
+        queue.graded(1);
+        queue.end_alone();
+    }
+    assert_eq!(ids(queue.next_batch(9, 99)), Some(vec![4]));
+    queue.close();
+    queue.graded(1);
+    assert!(queue.next_alone().is_none() && queue.next_batch(9, 99).is_none());
+}
+
+#[test]
+fn others_wait_for_a_slow_suspect_only_so_long_and_it_for_a_slow_other() {
+    let queue = Queue::new(Limits { alone_max: Duration::from_millis(20), ..LIMITS });
+    queue.push_all([suspect(1, 99, 1), suspect(2, 99, 1), file(3, 1)]);
+    assert_eq!(queue.next_alone().expect("a suspect").0.id, 1);
+    // Neither of the two is dealt with.
+    assert_eq!(ids(queue.next_batch(9, 99)), Some(vec![3]));
+    queue.graded(1);
+    queue.end_alone();
+    assert_eq!(queue.next_alone().expect("the other suspect").0.id, 2);
 }

@@ -2,6 +2,7 @@
 //! them all.
 
 mod rebuild;
+mod shown;
 mod stages;
 mod upkeep;
 
@@ -19,7 +20,9 @@ use crate::publish::Published;
 use crate::queue::{Limits, Queue};
 use crate::recovery::recover;
 use crate::submission::Claimed;
+use crate::under_way::UnderWay;
 use rebuild::Rebuild;
+use shown::Shown;
 use stages::{Ended, Stages};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -51,6 +54,14 @@ pub enum Error {
     /// The ledger cannot be used.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
+    /// A file of the service's own cannot be written.
+    #[error("cannot write {}", printable::path(path))]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A report from which rows are missing cannot be written anew.
     #[error("cannot write the report {} anew", printable::path(path))]
     Report {
@@ -127,6 +138,7 @@ struct Shared {
     health: Arc<Health>,
     published: Arc<Published>,
     stopping: Arc<AtomicBool>,
+    under_way: Arc<UnderWay>,
 }
 
 /// Runs the service until a signal ends it, or until there is nothing more to do if it is to run
@@ -139,8 +151,9 @@ pub fn run(settings: &Settings, mode: Mode) -> Result<Outcome, Error> {
     let recorder = Recorder::install()
         .map_err(|error| Error::System { what: "the metrics", source: io::Error::other(error) })?;
     raise_descriptor_limit();
-    let (shared, lock, claims) = prepare(settings.clone(), mode.once)?;
-    let listener = if mode.once { None } else { Some(listen(shared.settings.http.listen)?) };
+    let (shared, mut lock, claims) = prepare(settings.clone(), mode.once)?;
+    let listener =
+        if mode.once { None } else { Some(listen(shared.settings.http.listen, &mut lock)?) };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -180,11 +193,15 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
         tier,
     };
     rebuild.run()?;
-    let claims = recover(&ledger, &archive, &paths.reports())?;
+    let path = paths.state().join("grading");
+    let (under_way, suspects) = UnderWay::open(&path, settings.grade.batch_files_max)
+        .map_err(|source| Error::State { path, source })?;
+    let claims = recover(&ledger, &archive, &paths.reports(), &suspects)?;
     let queue = Queue::new(Limits {
         files_max: settings.queue.files_max,
         bytes_max: settings.queue.bytes_max,
         chunk_bytes_max: settings.grade.chunk_bytes_max as u64,
+        alone_max: Duration::from_millis(settings.grade.alone_ms_max),
     });
     let health = Arc::new(Health::default());
     health.unwell("first scan", "the first scan of the inbox is not done");
@@ -198,17 +215,20 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
         published: Arc::default(),
         // A run that ends by itself does not wait until the disk takes its results.
         stopping: Arc::new(AtomicBool::new(once)),
+        under_way: Arc::new(under_way),
     };
     Ok((shared, lock, claims))
 }
 
-fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
+fn listen(address: SocketAddr, lock: &mut Lock) -> Result<TcpListener, Error> {
     let listener = TcpListener::bind(address).and_then(|listener| {
         listener.set_nonblocking(true)?;
         Ok(listener)
     });
     let listener = listener.map_err(|source| Error::Listen { address, source })?;
-    event::listening(listener.local_addr().unwrap_or(address));
+    let address = listener.local_addr().unwrap_or(address);
+    lock.tell_address(address)?;
+    event::listening(address);
     Ok(listener)
 }
 
@@ -235,7 +255,8 @@ async fn supervise(
     upkeep.tick();
     let (stages, mut ended) =
         Stages::start(&shared, claims, mode.once).map_err(system("threads"))?;
-    let (stop_http, http) = serve_http(&shared, recorder, listener).map_err(system("HTTP"))?;
+    let (stop_http, http) =
+        serve_http(&shared, recorder, listener, &stages).map_err(system("HTTP"))?;
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let mut stopping = false;
     let ended: Ended = loop {
@@ -244,6 +265,7 @@ async fn supervise(
             result = &mut ended => break result.unwrap_or_default(),
             name = signals.next() => {
                 if stopping {
+                    shared.under_way.forget();
                     std::process::exit(EXIT_NOW);
                 }
                 stopping = true;
@@ -289,31 +311,6 @@ impl Shared {
     }
 }
 
-/// What the HTTP surface shows.
-struct Shown {
-    shared: Arc<Shared>,
-    recorder: Recorder,
-}
-
-impl http::Surface for Shown {
-    fn metrics(&self) -> String {
-        self.shared.tell_flow();
-        self.recorder.render()
-    }
-
-    fn live(&self) -> Result<(), String> {
-        self.shared.health.live()
-    }
-
-    fn ready(&self) -> Result<(), Vec<String>> {
-        self.shared.health.ready()
-    }
-
-    fn accept_failed(&self, error: &io::Error) {
-        event::accept_failed(error);
-    }
-}
-
 /// How many connections there may be: few enough that descriptors are left for grading.
 fn connections_max(wanted: usize) -> usize {
     let most = (descriptors_max() / 8).max(1);
@@ -335,6 +332,7 @@ fn serve_http(
     shared: &Arc<Shared>,
     recorder: Recorder,
     listener: Option<TcpListener>,
+    stages: &Stages,
 ) -> io::Result<HttpTask> {
     let (stop, stopped) = oneshot::channel::<()>();
     let Some(listener) = listener else {
@@ -349,7 +347,8 @@ fn serve_http(
         header_read_time_max: Duration::from_millis(settings.header_read_ms_max),
         connection_time_max: Duration::from_millis(settings.connection_ms_max),
     };
-    let shown = Arc::new(Shown { shared: Arc::clone(shared), recorder });
+    let mailbox = stages.mailbox();
+    let shown = Arc::new(Shown { shared: Arc::clone(shared), recorder, mailbox });
     let task = tokio::spawn(http::serve(listener, shown, options, async {
         let _ = stopped.await;
     }));

@@ -62,6 +62,7 @@ impl Stages {
             judge: Judge::new(shared.tier),
             budget: Arc::clone(&budget),
             results,
+            under_way: Arc::clone(&shared.under_way),
             give_back: Box::new(move |claimed, why| to_intake.give_back(claimed, why)),
             settings: settings.grade.clone(),
             neutralise_formulas: settings.publish.neutralise_formulas,
@@ -69,6 +70,7 @@ impl Stages {
         let publisher = Publisher::new(publish_parts(shared, budget));
         let on_room = Arc::clone(&mailbox);
         shared.queue.on_room(move || on_room.wake());
+        let any_alone = claims.iter().any(|claimed| claimed.deaths > 0);
         shared.queue.push_all(claims);
 
         let publish = spawn("publish", move || publisher.run(&published))?;
@@ -78,6 +80,10 @@ impl Stages {
         for _ in 0..settings.grade.streams_max {
             let streams = Arc::clone(&grading);
             graders.push(spawn("stream", move || streams.run_streams())?);
+        }
+        if any_alone {
+            let alone = Arc::clone(&grading);
+            graders.push(spawn("alone", move || alone.run_alone())?);
         }
         drop(grading);
         let intake = spawn("intake", move || intake.run())?;
@@ -93,6 +99,11 @@ impl Stages {
             let _ = tell.send(Ended { left, committed });
         })?;
         Ok((Stages { mailbox, queue: Arc::clone(&shared.queue) }, ended))
+    }
+
+    /// By which intake is reached.
+    pub(super) fn mailbox(&self) -> Arc<Mailbox> {
+        Arc::clone(&self.mailbox)
     }
 
     /// Asks the stages to end: no more files are taken, and what was taken is finished; but large

@@ -38,6 +38,7 @@ impl Upkeep {
         }
         self.next = Instant::now() + PERIOD;
         self.shared.tell_flow();
+        event::quarantine_holds(self.shared.archive.quarantined_files());
         self.look_at_disk();
         self.recorder.upkeep();
         if self.shared.health.live().is_ok() {

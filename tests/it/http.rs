@@ -1,8 +1,9 @@
 //! Metrics and health over real connections, with clients of every kind.
 
-use gridmark::http::{self, Options, Surface};
+use gridmark::http::{self, Options, Question, Surface};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -29,6 +30,10 @@ impl Surface for Shown {
 
     fn ready(&self) -> Result<(), Vec<String>> {
         self.ready.clone()
+    }
+
+    fn why(&self, question: Question) -> Pin<Box<dyn Future<Output = String> + Send>> {
+        Box::pin(async move { format!("{question:?}\n") })
     }
 
     fn accept_failed(&self, error: &std::io::Error) {
@@ -156,7 +161,7 @@ fn the_root_lists_the_paths_and_each_of_them_is_there() {
     assert!(head.contains(&"content-type: text/plain; charset=utf-8".into()));
     let paths = body.lines().filter(|line| line.starts_with('/'));
     let paths = paths.filter_map(|line| line.split_whitespace().next()).collect::<Vec<_>>();
-    assert_eq!(paths, ["/metrics", "/livez", "/readyz"]);
+    assert_eq!(paths, ["/metrics", "/livez", "/readyz", "/why"]);
     for path in paths {
         assert!(server.get(path).starts_with("HTTP/1.1 200 OK\r\n"), "{path}");
     }

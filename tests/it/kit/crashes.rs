@@ -22,9 +22,9 @@ impl Sandbox {
     pub fn once_dying_at(&mut self, point: Point, n: usize) -> Option<Output> {
         let has_fail_points = cfg!(debug_assertions);
         assert!(has_fail_points, "a release build has none of them: test a debug build");
-        self.set(FAIL_POINT, format!("{}@{n}", point.name()));
+        self.set_variable(FAIL_POINT, format!("{}@{n}", point.name()));
         let ended = self.once();
-        self.settings.remove(FAIL_POINT);
+        self.variables.remove(FAIL_POINT);
         (ended.status.signal() != Some(9)).then_some(ended)
     }
 

@@ -12,6 +12,7 @@ use island::Island;
 use reports::{Metrics, Row, rows};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -35,6 +36,8 @@ const ANY_PORT: [&str; 2] = ["--listen", "127.0.0.1:0"];
 pub struct Sandbox {
     root: TempDir,
     settings: BTreeMap<String, String>,
+    /// Other variables of the environment.
+    variables: BTreeMap<String, OsString>,
     /// Whose processes are started, if not our own.
     user: Option<u32>,
     /// Where processes run, if not among all others.
@@ -50,6 +53,21 @@ struct Daemon {
     address: Option<SocketAddr>,
     stdout: Stream,
     stderr: Stream,
+}
+
+/// What a command that ended by itself has told.
+#[derive(Debug)]
+pub struct Told {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Told {
+    /// The first line on standard output.
+    pub fn first(&self) -> &str {
+        self.stdout.lines().next().unwrap_or_default()
+    }
 }
 
 /// How a process ended, and what it had written.
@@ -69,13 +87,26 @@ impl Sandbox {
         ];
         let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let root = tempfile::Builder::new().prefix("gridmark-test-").tempdir().unwrap();
-        let settings = settings.into();
-        Sandbox { root, settings, user: None, island: None, descriptors_max: None, daemon: None }
+        Sandbox {
+            root,
+            settings: settings.into(),
+            variables: BTreeMap::new(),
+            user: None,
+            island: None,
+            descriptors_max: None,
+            daemon: None,
+        }
     }
 
     /// Sets a setting, by its name in the settings file, for processes that are started later.
     pub fn set(&mut self, key: &str, value: impl ToString) -> &mut Sandbox {
         self.settings.insert(key.to_owned(), value.to_string());
+        self
+    }
+
+    /// Sets a variable of the environment, for processes that are started later.
+    pub fn set_variable(&mut self, name: &str, value: impl Into<OsString>) -> &mut Sandbox {
+        self.variables.insert(name.to_owned(), value.into());
         self
     }
 
@@ -120,14 +151,8 @@ impl Sandbox {
             (None, None) => Command::new(program),
         };
         command.env_clear().stdin(Stdio::null()).arg("serve").arg("--root").arg(self.root.path());
-        for (key, value) in &self.settings {
-            let name = match key.as_str() {
-                crashes::FAIL_POINT => key.clone(),
-                key => format!("GRIDMARK_{}", key.replace('.', "_").to_uppercase()),
-            };
-            command.env(name, value);
-        }
-        command.args(args);
+        command.envs(self.variables_of_settings());
+        command.envs(&self.variables).args(args);
         if let Some(user) = self.user {
             command.uid(user);
         }
@@ -168,6 +193,30 @@ impl Sandbox {
         let stderr = Stream::of(child.stderr.take().unwrap());
         let status = wait_for_end(&mut child, &stderr);
         Output { status, stdout: stdout.all().into(), stderr: stderr.all().into() }
+    }
+
+    /// Runs another command on this root, in this root.
+    pub fn run(&self, command: &str, args: &[impl AsRef<OsStr>]) -> Told {
+        self.run_as(self.user, command, args)
+    }
+
+    /// The same as this user.
+    pub fn run_as(&self, user: Option<u32>, command: &str, args: &[impl AsRef<OsStr>]) -> Told {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+        process.env_clear().stdin(Stdio::null()).current_dir(self.root.path());
+        process.arg(command).arg("--root").arg(self.root.path());
+        process.envs(self.variables_of_settings()).args(args);
+        if let Some(user) = user {
+            process.uid(user);
+        }
+        let Output { status, stdout, stderr } = process.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Told { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+    }
+
+    fn variables_of_settings(&self) -> impl Iterator<Item = (String, &String)> {
+        let variable = |key: &str| format!("GRIDMARK_{}", key.replace('.', "_").to_uppercase());
+        self.settings.iter().map(move |(key, value)| (variable(key), value))
     }
 
     /// Tries to start a second service on the same root, which is to fail.
@@ -226,6 +275,13 @@ impl Sandbox {
         let Daemon { mut child, stdout, stderr, .. } = self.daemon.take().unwrap();
         let status = wait_for_end(&mut child, &stderr);
         Ended { status, stdout: stdout.all(), log: stderr.all() }
+    }
+
+    /// How the process ended, if it has ended.
+    pub fn ended_by_itself(&mut self) -> Option<Ended> {
+        std::thread::sleep(PAUSE);
+        let status = self.daemon.as_mut().unwrap().child.try_wait().unwrap();
+        status.map(|_| self.wait_for_end())
     }
 
     /// SIGTERM, after which all must have gone well.

@@ -24,6 +24,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("archive", &["fail_point", "submission"]),
     ("aside", &["submission", "event"]),
     ("disk", &[]),
+    ("under_way", &["event"]),
     ("config", &["printable"]),
     ("health", &["event"]),
     // The hand-over between stages.
@@ -58,6 +59,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
             "archive",
             "queue",
             "rows",
+            "under_way",
         ],
     ),
     (

@@ -1,0 +1,103 @@
+//! What gridmark failed to grade is kept apart, with the reason beside it.
+
+use super::{Archive, AtFlags, Folder, Mode, Name, OFlags, PoisonError, io, unlinkat};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// What the name of the file with the reason ends in.
+const NOTE_END: &[u8] = b".reason.txt";
+
+/// The longest name of a file, in bytes.
+const NAME_BYTES_MAX: usize = 255;
+
+/// What came of moving a file somewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// It lies there.
+    There,
+    /// Something else lies there already; it is where it was.
+    Occupied,
+}
+
+impl Archive {
+    /// Moves a submission's file from the archive into quarantine, under the same name, and writes
+    /// the note beside it. `false` if something else lies there already.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be moved; then it is still in the archive.
+    pub fn quarantine(&self, id: i64, archived_as: &Name, note: &str) -> io::Result<bool> {
+        let moved =
+            self.transfer(id, (&self.archive, archived_as), (&self.quarantine, archived_as))?;
+        self.note_quarantined(archived_as, note);
+        Ok(moved)
+    }
+
+    /// Takes note of what lies in quarantine, and makes sure that the reason lies beside it.
+    pub fn note_quarantined(&self, archived_as: &Name, note: &str) {
+        if !self.is_in_quarantine(archived_as) {
+            return;
+        }
+        // It is for people alone, and the ledger knows it as well.
+        let _ = self.write_note(archived_as, note);
+        let mut known = self.quarantined.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(archived_as.clone());
+    }
+
+    /// Whether a submission that lay under this name in the archive lies in quarantine.
+    pub fn is_in_quarantine(&self, archived_as: &Name) -> bool {
+        self.quarantine.join(archived_as.as_path()).symlink_metadata().is_ok()
+    }
+
+    /// How many files lie in quarantine, of those that are known to have been moved there.
+    pub fn quarantined_files(&self) -> u64 {
+        let mut known = self.quarantined.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|archived_as| self.is_in_quarantine(archived_as));
+        known.len() as u64
+    }
+
+    /// Moves a submission's file from quarantine to where it was dropped, and removes the note, if
+    /// that is what lies beside it.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be moved; then it is still in quarantine.
+    pub fn retry(&self, id: i64, archived_as: &Name, name: &Name, note: &str) -> io::Result<Put> {
+        if !self.transfer(id, (&self.quarantine, archived_as), (&self.inbox, name))? {
+            return Ok(Put::Occupied);
+        }
+        self.sync()?;
+        // What is left of it then says nothing wrong: that this was the reason.
+        let _ = self.remove_note(archived_as, note);
+        Ok(Put::There)
+    }
+
+    fn write_note(&self, archived_as: &Name, note: &str) -> io::Result<()> {
+        let (folder, name) = self.note_place(archived_as)?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&folder, &name, flags, Mode::from_raw_mode(0o666))?;
+        File::from(file).write_all(note.as_bytes())
+    }
+
+    fn remove_note(&self, archived_as: &Name, note: &str) -> io::Result<()> {
+        let (folder, name) = self.note_place(archived_as)?;
+        let mut there = Vec::new();
+        folder.open_file(&name)?.take(note.len() as u64 + 1).read_to_end(&mut there)?;
+        if there == note.as_bytes() {
+            unlinkat(&folder, &name, AtFlags::empty())?;
+        }
+        Ok(())
+    }
+
+    fn note_place(&self, archived_as: &Name) -> io::Result<(Folder, OsString)> {
+        let (folder, file) = archived_as.split();
+        let folder = Folder::open(&self.quarantine, folder)?;
+        let mut name = file.as_bytes().to_vec();
+        name.truncate(NAME_BYTES_MAX - NOTE_END.len());
+        name.extend_from_slice(NOTE_END);
+        Ok((folder, OsString::from_vec(name)))
+    }
+}

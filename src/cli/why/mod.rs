@@ -1,0 +1,234 @@
+//! `gridmark why`: why a file has not been graded, or how it was.
+
+mod inbox;
+mod service;
+mod words;
+
+use super::asked::{Asked, Whose, asked, open_ledger};
+use super::{Error, complain};
+use crate::config::Settings;
+use crate::http::Question;
+use crate::ledger::{Ledger, Record};
+use crate::printable;
+use crate::submission::{Name, Status};
+use inbox::Found;
+use service::Service;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use words::Words;
+
+/// The exit code if it has not been graded, or not yet.
+const NOT_GRADED: u8 = 1;
+/// The exit code if that cannot be told.
+const UNKNOWN: u8 = 2;
+
+/// The arguments of `gridmark why`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The first line is the answer, and the lines below it say how it is known. It works while the
+service runs and when it is stopped, for everyone who may read its folders.
+
+Exit code: 0 if it has been graded, 1 if not or not yet, 2 if that cannot be told.")]
+pub struct Args {
+    /// A path in the inbox, the archive or quarantine, or a submission's name as reports show it
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+/// What is answered.
+struct Answer {
+    code: u8,
+    lines: Vec<String>,
+}
+
+impl Answer {
+    fn not_graded(first: String) -> Answer {
+        Answer { code: NOT_GRADED, lines: vec![first] }
+    }
+
+    fn add(&mut self, line: String) {
+        self.lines.push(format!("  {line}"));
+    }
+}
+
+/// Answers.
+///
+/// # Errors
+///
+/// The settings are wrong, or standard output cannot be written.
+pub fn run(args: Args) -> Result<ExitCode, Error> {
+    let settings = args.whose.settings()?;
+    let answered = open_ledger(&settings.paths)
+        .and_then(|ledger| Asking { settings: &settings, ledger }.answer(&args.path));
+    match answered {
+        Ok(Answer { code, lines }) => {
+            let text = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+            io::stdout().write_all(text.as_bytes()).map_err(Error::Output)?;
+            Ok(ExitCode::from(code))
+        }
+        Err(error) => {
+            complain(&error.with_causes());
+            Ok(ExitCode::from(UNKNOWN))
+        }
+    }
+}
+
+/// What the answer is sought in.
+struct Asking<'a> {
+    settings: &'a Settings,
+    ledger: Option<Ledger>,
+}
+
+impl Asking<'_> {
+    fn answer(&self, typed: &Path) -> Result<Answer, Error> {
+        let shown = printable::path(typed);
+        match asked(&self.settings.paths, typed) {
+            Asked::Inbox(name) => self.about(&name),
+            Asked::Named(names) => {
+                for name in &names {
+                    let is_there = !matches!(self.look(name), Ok(Found::Nothing));
+                    if is_there || !self.attempts(name)?.is_empty() {
+                        return self.about(name);
+                    }
+                }
+                self.about(&names[0])
+            }
+            Asked::Archive(place) => self.about_place(&place, "the archive", false),
+            Asked::Quarantine(place) => self.about_place(&place, "quarantine", true),
+            Asked::WholeFolder => {
+                Err(Error::Usage(format!("{shown} is the whole folder; ask for a file in it")))
+            }
+            Asked::Elsewhere => {
+                let paths = &self.settings.paths;
+                let folders = [paths.inbox(), paths.archive(), paths.quarantine()];
+                let folders = folders.map(|folder| printable::path(&folder).to_string());
+                Err(Error::Usage(format!(
+                    "{shown} lies neither in {}; --root or --config says where the service works",
+                    folders.join(" nor in ")
+                )))
+            }
+        }
+    }
+
+    fn look(&self, name: &Name) -> io::Result<Found> {
+        inbox::look(&self.settings.paths, &self.settings.intake, name)
+    }
+
+    fn attempts(&self, name: &Name) -> Result<Vec<Record>, Error> {
+        self.records(|ledger| ledger.of_name(name))
+    }
+
+    fn records(
+        &self,
+        read: impl FnOnce(&Ledger) -> Result<Vec<Record>, crate::ledger::Error>,
+    ) -> Result<Vec<Record>, Error> {
+        let records = self.ledger.as_ref().map(read).transpose();
+        Ok(records.map_err(crate::service::Error::from)?.unwrap_or_default())
+    }
+
+    /// The answer about what lies at this place in the archive or in quarantine.
+    fn about_place(&self, place: &Name, folder: &str, failed: bool) -> Result<Answer, Error> {
+        let records = self.records(|ledger| ledger.of_archived(place))?;
+        let is_failed = |record: &Record| {
+            record.finished.as_ref().is_some_and(|done| done.status == Status::Failed)
+        };
+        match records.into_iter().rev().find(|record| is_failed(record) == failed) {
+            Some(record) => {
+                let attempts = self.attempts(&record.claimed.name)?;
+                self.about_attempt(&record, &attempts)
+            }
+            None => {
+                let first = format!("{place}: not known");
+                let mut answer = Answer::not_graded(first);
+                answer.add(format!("no submission was put under that name into {folder}"));
+                Ok(answer)
+            }
+        }
+    }
+
+    /// The answer about a submission by its name: about its file in the inbox, if there is one, or
+    /// else about its last attempt.
+    fn about(&self, name: &Name) -> Result<Answer, Error> {
+        // What is taken between these two looks is seen by the second one.
+        let found = self
+            .look(name)
+            .map_err(Error::io("look at", &self.settings.paths.inbox().join(name.as_path())))?;
+        let attempts = self.attempts(name)?;
+        let mut answer = match found {
+            Found::Nothing => match attempts.last() {
+                Some(last) => return self.about_attempt(last, &attempts),
+                None => self.never_seen(name),
+            },
+            Found::Folder => {
+                let first = format!("{name}: it is a folder; the files in it are submissions");
+                Answer::not_graded(first)
+            }
+            Found::Ignored(why) => {
+                let mut answer = Answer::not_graded(format!("{name}: left alone, since {why}"));
+                answer.add("it lies in the inbox and stays there".to_owned());
+                answer
+            }
+            Found::Forbidden(why) => Answer::not_graded(format!("{name}: not taken, since {why}")),
+            Found::File { bytes, unchanged_for } => {
+                let question = Question { name: name.as_bytes().to_vec(), ids: Vec::new() };
+                let service = Service::ask(&self.settings.paths, &question);
+                self.words().waiting(name, bytes, unchanged_for, &service)
+            }
+        };
+        for attempt in &attempts {
+            answer.add(self.words().attempt(attempt));
+        }
+        Ok(answer)
+    }
+
+    fn never_seen(&self, name: &Name) -> Answer {
+        let mut answer = Answer::not_graded(format!("{name}: never seen"));
+        let inbox = self.settings.paths.inbox();
+        answer.add(format!("no such file lies in the inbox {}", printable::path(&inbox)));
+        let state = self.settings.paths.state();
+        answer.add(match self.ledger {
+            Some(_) => "no submission of that name is in the ledger".to_owned(),
+            None => format!("no service has run here: no ledger is in {}", printable::path(&state)),
+        });
+        answer
+    }
+
+    /// The answer about one attempt, and the others of that name.
+    fn about_attempt(&self, record: &Record, attempts: &[Record]) -> Result<Answer, Error> {
+        let words = self.words();
+        if let Some(done) = &record.finished {
+            let answer = words.finished(record, done);
+            return Ok(self.with_attempts(answer, record.claimed.id, attempts));
+        }
+        let name = &record.claimed.name;
+        let question = Question { name: name.as_bytes().to_vec(), ids: vec![record.claimed.id] };
+        let service = Service::ask(&self.settings.paths, &question);
+        // It may have been done while the service was asked.
+        let attempts = self.attempts(name)?;
+        let now = attempts.iter().find(|now| now.claimed.id == record.claimed.id);
+        let answer = match now.and_then(|now| Some((now, now.finished.as_ref()?))) {
+            Some((now, done)) => words.finished(now, done),
+            None if now.is_some() => words.taken(record, &service),
+            // It was put back into the inbox, or is gone from there.
+            None => return self.about(name),
+        };
+        Ok(self.with_attempts(answer, record.claimed.id, &attempts))
+    }
+
+    /// The answer and all attempts, first the one that it is about.
+    fn with_attempts(&self, mut answer: Answer, about: i64, attempts: &[Record]) -> Answer {
+        let (about, others): (Vec<_>, Vec<_>) =
+            attempts.iter().partition(|attempt| attempt.claimed.id == about);
+        for attempt in about.into_iter().chain(others) {
+            answer.add(self.words().attempt(attempt));
+        }
+        answer
+    }
+
+    fn words(&self) -> Words<'_> {
+        Words { settings: self.settings }
+    }
+}

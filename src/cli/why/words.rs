@@ -1,0 +1,208 @@
+//! The answers in words.
+
+use super::service::{Claim, Seen, Service, Told};
+use super::{Answer, Name, Record, Settings, Status, printable};
+use crate::board::{Kind, Verdict};
+use crate::ledger::Finished;
+use crate::rows::{report_of, rfc_3339};
+use crate::submission::Tally;
+use std::path::Path;
+use std::time::Duration;
+
+/// Says things as they are under these settings.
+pub(super) struct Words<'a> {
+    pub(super) settings: &'a Settings,
+}
+
+impl Words<'_> {
+    /// The answer about a file that lies in the inbox.
+    pub(super) fn waiting(
+        &self,
+        name: &Name,
+        bytes: u64,
+        unchanged_for: Duration,
+        service: &Service,
+    ) -> Answer {
+        let intake = &self.settings.intake;
+        let ago = seconds(unchanged_for);
+        let mut answer = match service {
+            Service::Answers(told) => Answer::not_graded(self.waiting_by(name, told)),
+            Service::Stopped => Answer::not_graded(format!(
+                "{name}: waits in the inbox, since the service does not run"
+            )),
+            Service::Silent(_) | Service::Unknown(_) => {
+                let settle = Duration::from_millis(intake.settle_ms);
+                let first = match settle.checked_sub(unchanged_for) {
+                    Some(left) if !left.is_zero() => format!(
+                        "{name}: not settled yet, for another {}; it changed {ago} ago, and \
+                         intake.settle_ms is {}",
+                        seconds(left),
+                        intake.settle_ms
+                    ),
+                    _ => format!("{name}: waits in the inbox"),
+                };
+                Answer::not_graded(first)
+            }
+        };
+        answer.add(format!("it lies in the inbox: {bytes} bytes, changed {ago} ago"));
+        add_service(&mut answer, service);
+        answer
+    }
+
+    /// What a service that runs says about a file in the inbox.
+    fn waiting_by(&self, name: &Name, told: &Told) -> String {
+        match &told.inbox {
+            Some(Seen { failures: failures @ 1.., left, .. }) => format!(
+                "{name}: it could not be taken, {}; it is tried again in {}; the log says why",
+                times(*failures),
+                seconds(*left)
+            ),
+            Some(Seen { left, setting, .. }) if !left.is_zero() => {
+                let intake = &self.settings.intake;
+                let (ms, since) = if setting == "open_settle_ms" {
+                    let since = "somebody may still be writing to it";
+                    (intake.open_settle_ms, since)
+                } else {
+                    (intake.settle_ms, "it changed a moment ago")
+                };
+                format!(
+                    "{name}: not settled yet, for another {}; {since}, and intake.{setting} is {ms}",
+                    seconds(*left)
+                )
+            }
+            _ if !told.unready.is_empty() => {
+                format!("{name}: waits in the inbox, since the service is not ready")
+            }
+            Some(_) => format!("{name}: waits in the inbox, until there is room in the queue"),
+            None => format!("{name}: waits in the inbox for the next scan"),
+        }
+    }
+
+    /// The answer about a submission that was taken and is not done.
+    pub(super) fn taken(&self, record: &Record, service: &Service) -> Answer {
+        let (name, attempt) = (&record.claimed.name, record.claimed.attempt);
+        let told = match service {
+            Service::Answers(told) => match told.claims.get(&record.claimed.id) {
+                Some(Claim::Waits) => "it waits in the queue".to_owned(),
+                Some(Claim::TriedAgainIn(left)) => {
+                    format!("grading it failed, and it is tried again in {}", seconds(*left))
+                }
+                Some(Claim::InFlight) => {
+                    "it is being graded, or its marks are being written".into()
+                }
+                None => "it is on its way between inbox and archive".to_owned(),
+            },
+            Service::Stopped => "the service does not run, and grades it when it starts".to_owned(),
+            Service::Silent(_) | Service::Unknown(_) => "it is not graded yet".to_owned(),
+        };
+        let mut answer = Answer::not_graded(format!("{name}: taken as attempt {attempt}; {told}"));
+        add_service(&mut answer, service);
+        answer
+    }
+
+    /// The answer about a submission that is done.
+    pub(super) fn finished(&self, record: &Record, done: &Finished) -> Answer {
+        let (name, attempt) = (&record.claimed.name, record.claimed.attempt);
+        match done.status {
+            Status::Graded => Answer {
+                code: 0,
+                lines: vec![format!("{name}: graded as attempt {attempt}: {}", marks(&done.tally))],
+            },
+            Status::Unreadable => Answer {
+                code: 0,
+                lines: vec![format!("{name}: graded as attempt {attempt}: nothing could be read")],
+            },
+            Status::Failed => {
+                let reason = done.reason.as_deref().unwrap_or("the reason is not known");
+                let mut answer = Answer::not_graded(format!(
+                    "{name}: gridmark failed to grade attempt {attempt}: {}",
+                    printable::line(&reason)
+                ));
+                let place = self.quarantine_of(record);
+                answer.add(match place.symlink_metadata() {
+                    Ok(_) => format!(
+                        "its file lies in quarantine, {}; `gridmark retry` hands it in again",
+                        printable::path(&place)
+                    ),
+                    Err(_) => "its file does not lie in quarantine any more".to_owned(),
+                });
+                answer
+            }
+        }
+    }
+
+    fn quarantine_of(&self, record: &Record) -> std::path::PathBuf {
+        self.settings.paths.quarantine().join(record.claimed.archived_as.as_path())
+    }
+
+    /// An attempt on a line of its own.
+    pub(super) fn attempt(&self, record: &Record) -> String {
+        let claimed = &record.claimed;
+        let (attempt, taken) = (claimed.attempt, rfc_3339(claimed.received_at_ms));
+        let archived = self.settings.paths.archive().join(claimed.archived_as.as_path());
+        let archived = printable::path(&archived);
+        let Some(done) = &record.finished else {
+            let deaths = match claimed.deaths {
+                0 => String::new(),
+                deaths => format!("; the process died while it was graded, {}", times(deaths)),
+            };
+            return format!("attempt {attempt}: taken {taken}{deaths}; file {archived}");
+        };
+        let when = rfc_3339(done.graded_at_ms);
+        if done.status == Status::Failed {
+            let tried = times(done.tries);
+            return format!("attempt {attempt}: taken {taken}, failed {when}, tried {tried}");
+        }
+        let kind = done.kind.map_or("of no kind", Kind::word);
+        let report = self.settings.paths.reports();
+        let report = report.join(report_of(&claimed.name).as_path());
+        format!(
+            "attempt {attempt}: taken {taken}, {} {when}: {kind}, {}; report {}; file {archived}",
+            done.status.word(),
+            marks(&done.tally),
+            shown(&report)
+        )
+    }
+}
+
+fn add_service(answer: &mut Answer, service: &Service) {
+    match service {
+        Service::Answers(told) => {
+            for reason in &told.unready {
+                answer.add(format!("the service is not ready: {}", printable::line(reason)));
+            }
+        }
+        Service::Silent(why) => answer.add(format!(
+            "the service runs, but could not be asked how far it is: {}",
+            printable::line(why)
+        )),
+        Service::Stopped => {}
+        Service::Unknown(why) => answer
+            .add(format!("whether the service runs could not be told: {}", printable::line(why))),
+    }
+}
+
+/// How many cases got which verdict: `3 correct, 1 wrong`.
+fn marks(tally: &Tally) -> String {
+    let counts = Verdict::ALL.into_iter().filter(|verdict| tally.of(*verdict) > 0);
+    let counts = counts.map(|verdict| format!("{} {}", tally.of(verdict), verdict.word()));
+    let counts = counts.collect::<Vec<_>>();
+    if counts.is_empty() { "no cases".to_owned() } else { counts.join(", ") }
+}
+
+fn shown(path: &Path) -> String {
+    printable::path(path).to_string()
+}
+
+fn times(count: u32) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+/// A time as people read it.
+fn seconds(time: Duration) -> String {
+    if time < Duration::from_secs(10) {
+        format!("{:.1} s", time.as_secs_f64())
+    } else {
+        format!("{} s", time.as_secs())
+    }
+}

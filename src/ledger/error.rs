@@ -1,0 +1,63 @@
+//! Why the ledger cannot be used.
+
+use std::path::PathBuf;
+
+/// What can go wrong with the ledger.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// SQLite says no.
+    #[error("the ledger {path}: {source}")]
+    Sqlite {
+        /// The ledger's file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
+    /// The ledger's file was taken away, and cannot be put back.
+    #[error("the ledger {path} was removed or replaced, and cannot be written anew: {source}")]
+    Misplaced {
+        /// The ledger's file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A part of the ledger is lost.
+    #[error(
+        "the ledger {path} has {bytes} bytes and ends inside a page of {page}: the rest of it is \
+         lost; put a whole copy of it in its place, from a backup"
+    )]
+    Torn {
+        /// The ledger's file.
+        path: PathBuf,
+        /// How long it is.
+        bytes: u64,
+        /// How long its pages are.
+        page: u64,
+    },
+    /// A newer gridmark wrote this ledger.
+    #[error(
+        "the ledger {path} has format {found}, and this gridmark knows formats up to {known}; \
+         use the newer gridmark that wrote it"
+    )]
+    Newer {
+        /// The ledger's file.
+        path: PathBuf,
+        /// The format of the file.
+        found: i64,
+        /// The newest format that this program knows.
+        known: i64,
+    },
+    /// An older gridmark wrote this ledger, and it may only be read.
+    #[error(
+        "the ledger {path} has the older format {found}; start the service once, which brings it \
+         forward to format {known}"
+    )]
+    Older {
+        /// The ledger's file.
+        path: PathBuf,
+        /// The format of the file.
+        found: i64,
+        /// The format that this program reads.
+        known: i64,
+    },
+}

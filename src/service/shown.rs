@@ -1,0 +1,84 @@
+//! What the HTTP surface shows of the service.
+
+use super::Shared;
+use crate::event::{self, Recorder};
+use crate::http::{self, Question};
+use crate::intake::{Mailbox, Seen};
+use crate::printable;
+use crate::queue::Whereabouts;
+use crate::submission::Name;
+use std::fmt::Write;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long intake may take to say what it knows of a file.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// What the HTTP surface shows.
+pub(super) struct Shown {
+    pub(super) shared: Arc<Shared>,
+    pub(super) recorder: Recorder,
+    pub(super) mailbox: Arc<Mailbox>,
+}
+
+impl http::Surface for Shown {
+    fn metrics(&self) -> String {
+        self.shared.tell_flow();
+        self.recorder.render()
+    }
+
+    fn live(&self) -> Result<(), String> {
+        self.shared.health.live()
+    }
+
+    fn ready(&self) -> Result<(), Vec<String>> {
+        self.shared.health.ready()
+    }
+
+    fn why(&self, question: Question) -> Pin<Box<dyn Future<Output = String> + Send>> {
+        let shared = Arc::clone(&self.shared);
+        let seen = self.mailbox.ask(Name::from_bytes(question.name));
+        Box::pin(async move {
+            let seen = tokio::time::timeout(ANSWER_TIME_MAX, seen).await;
+            let seen = seen.ok().and_then(Result::ok);
+            answer(&shared, seen, &question.ids)
+        })
+    }
+
+    fn accept_failed(&self, error: &io::Error) {
+        event::accept_failed(error);
+    }
+}
+
+/// The answer, a line for each thing that is known: its word, and what belongs to it.
+fn answer(shared: &Shared, seen: Option<Option<Seen>>, ids: &[i64]) -> String {
+    let mut lines = format!("process {}\n", std::process::id());
+    // Writing to memory cannot fail.
+    let mut line = |line: std::fmt::Arguments<'_>| {
+        let _ = writeln!(lines, "{line}");
+    };
+    for reason in shared.health.ready().err().into_iter().flatten() {
+        line(format_args!("unready {}", printable::line(&reason)));
+    }
+    match seen {
+        Some(Some(Seen { left, setting, failures })) => {
+            line(format_args!("inbox {setting} {} {failures}", left.as_millis()));
+        }
+        Some(None) => line(format_args!("inbox unseen")),
+        // It is too busy to answer.
+        None => {}
+    }
+    for &id in ids {
+        match shared.queue.whereabouts(id) {
+            Some(Whereabouts::Waits) => line(format_args!("claim {id} waits")),
+            Some(Whereabouts::TriedAgainIn(left)) => {
+                line(format_args!("claim {id} later {}", left.as_millis()));
+            }
+            Some(Whereabouts::InFlight) => line(format_args!("claim {id} in-flight")),
+            None => {}
+        }
+    }
+    lines
+}

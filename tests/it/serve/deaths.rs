@@ -1,0 +1,137 @@
+//! Submissions over which gridmark panics, or the whole process dies: each is tried three times and
+//! then lies in quarantine, and the others are graded as if nothing was.
+
+use crate::kit::Sandbox;
+use crate::kit::cases::{classic, hexudoku, some};
+use std::os::unix::process::ExitStatusExt;
+
+const OTHERS: usize = 40;
+
+/// A sandbox in which the process aborts when it grades this submission.
+fn with_a_deadly(name: &str) -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    sandbox.set_variable("TEST_GRIDMARK_ABORT_ON", name);
+    sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
+    for i in 0..OTHERS {
+        sandbox.write(format!("inbox/team {}/p{i}", i % 3), some(i));
+    }
+    sandbox
+}
+
+/// Starts it again and again until it stays; how often it died before.
+fn deaths(sandbox: &mut Sandbox, submissions: usize) -> usize {
+    for deaths in 0..10 {
+        sandbox.spawn();
+        let mut ended = None;
+        while ended.is_none() && sandbox.submissions().len() < submissions {
+            ended = sandbox.ended_by_itself();
+        }
+        let Some(ended) = ended else {
+            return deaths;
+        };
+        assert_eq!(ended.status.signal(), Some(6), "{}", ended.log);
+    }
+    panic!("it dies for ever");
+}
+
+fn assert_all_but_one_graded(sandbox: &Sandbox, bad: &str, reason: &str) {
+    let rows = sandbox.submissions();
+    assert_eq!(rows.len(), OTHERS + 1);
+    for row in &rows {
+        let is_bad = row.get("submission") == bad;
+        assert_eq!(row.get("status") == "failed", is_bad, "{row:?}");
+        assert_eq!(row.get("attempt"), "1");
+        let name = row.get("archived_as");
+        assert!(sandbox.has(format!("{}/{name}", if is_bad { "quarantine" } else { "archive" })));
+    }
+    let query = "SELECT reason, tries FROM submissions WHERE state = 'failed'";
+    let told = sandbox.ledger().query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    assert_eq!(told, Ok((reason.to_owned(), 3)));
+}
+
+#[test]
+fn a_submission_that_kills_the_process_is_in_quarantine_after_three_tries_and_the_rest_is_graded() {
+    let mut sandbox = with_a_deadly("team 1/bad");
+    sandbox.write("inbox/team 1/bad", hexudoku(3));
+    assert_eq!(deaths(&mut sandbox, OTHERS + 1), 3);
+    sandbox.stop();
+    let reason = "the process died while it was graded, 3 times";
+    assert_all_but_one_graded(&sandbox, "team 1/bad", reason);
+    sandbox.start();
+    assert_eq!(sandbox.metrics().of("gridmark_quarantined_files"), 1.0);
+    assert_eq!(sandbox.metrics().of("gridmark_suspects_total"), 0.0);
+}
+
+#[test]
+fn a_large_submission_that_kills_the_process_is_in_quarantine_after_three_tries() {
+    let mut sandbox = with_a_deadly("huge");
+    sandbox.write("inbox/huge", (0..300).map(|i| classic(i, "YN")).collect::<String>());
+    assert_eq!(deaths(&mut sandbox, OTHERS + 1), 3);
+    sandbox.stop();
+    let reason = "the process died while it was graded, 3 times";
+    assert_all_but_one_graded(&sandbox, "huge", reason);
+}
+
+#[test]
+fn a_submission_over_which_grading_panics_is_in_quarantine_after_three_tries() {
+    let mut sandbox = with_a_deadly("nobody");
+    sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "team 2/bad");
+    sandbox.write("inbox/team 2/bad", hexudoku(3));
+    sandbox.start();
+    sandbox.wait_for(OTHERS + 1);
+    sandbox.wait_until("it is kept", |sandbox| sandbox.has("quarantine/team 2/bad"));
+    let metrics = sandbox.metrics();
+    assert_eq!(metrics.of("gridmark_grade_errors_total"), 3.0);
+    sandbox.stop();
+    assert_all_but_one_graded(
+        &sandbox,
+        "team 2/bad",
+        "grading panicked: a test has asked for this",
+    );
+}
+
+#[test]
+fn whoever_was_being_graded_when_the_process_was_killed_is_graded_alone_and_cleared() {
+    let mut sandbox = with_a_deadly("team 0/bad");
+    sandbox.write("inbox/team 0/bad", hexudoku(3));
+    sandbox.spawn();
+    let ended = sandbox.wait_for_end();
+    assert_eq!(ended.status.signal(), Some(6), "{}", ended.log);
+    // It was the processor, not the file.
+    sandbox.set_variable("TEST_GRIDMARK_ABORT_ON", "nobody");
+    sandbox.start();
+    let rows = sandbox.wait_for(OTHERS + 1);
+    assert!(rows.iter().all(|row| row.get("status") != "failed"), "{rows:#?}");
+    assert!(sandbox.metrics().of("gridmark_suspects_total") >= 1.0);
+    sandbox.stop();
+    sandbox.start();
+    assert_eq!(sandbox.metrics().of("gridmark_suspects_total"), 0.0);
+}
+
+#[test]
+fn what_is_graded_and_waits_for_its_commit_is_blamed_for_no_death() {
+    let mut sandbox = Sandbox::started();
+    sandbox.stop();
+    let board = hexudoku(3);
+    for i in 0..5 {
+        sandbox.write(format!("archive/p{i}"), &board);
+        let claim = "INSERT INTO submissions
+            (name, attempt, archived_as, inode, received_at, bytes, state)
+            VALUES (?1, 1, ?1, 1, 1, ?2, 'claimed')";
+        let values = rusqlite::params![format!("p{i}"), board.len() as i64];
+        sandbox.ledger().execute(claim, values).unwrap();
+    }
+    // Marks cannot be written, and a single death would be too many.
+    sandbox.set("publish.disk_free_bytes_min", i64::MAX).set("grade.tries_max", 1);
+    for _ in 0..4 {
+        sandbox.start_unready();
+        sandbox.wait_until("all are graded", |sandbox| {
+            sandbox.metrics().of("gridmark_read_bytes_total") == (board.len() * 5) as f64
+        });
+        assert_eq!(sandbox.metrics().of("gridmark_suspects_total"), 0.0);
+        sandbox.kill();
+    }
+    sandbox.set("publish.disk_free_bytes_min", 0).start();
+    let rows = sandbox.wait_for(5);
+    assert!(rows.iter().all(|row| row.get("status") == "graded"), "{rows:#?}");
+}

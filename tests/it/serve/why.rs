@@ -1,0 +1,288 @@
+//! `gridmark why` says why a file has not been graded, or how it was, whether the service runs or
+//! not.
+
+use crate::kit::cases::{classic, hexudoku};
+use crate::kit::{Sandbox, Told};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+const NOBODY: u32 = 65_534;
+
+fn why(sandbox: &Sandbox, path: impl AsRef<OsStr>) -> Told {
+    sandbox.run("why", &[path])
+}
+
+/// Waits until this attempt is graded in the ledger, which is a moment after its rows are written.
+#[track_caller]
+fn wait_until_graded(sandbox: &mut Sandbox, name: &str, attempt: usize) {
+    let wanted = format!("{name}: graded as attempt {attempt}: ");
+    sandbox.wait_until(&wanted, |sandbox| why(sandbox, name).first().starts_with(&wanted));
+}
+
+#[track_caller]
+fn assert_told(told: &Told, code: i32, words: &[&str]) {
+    assert_eq!(told.code, Some(code), "{told:?}");
+    for word in words {
+        assert!(told.stdout.contains(word), "{word} in {told:?}");
+    }
+}
+
+#[test]
+fn a_graded_file_is_told_by_every_way_to_name_it_while_it_runs_and_when_it_is_stopped() {
+    let mut sandbox = Sandbox::started();
+    sandbox.rename_in("team/p.txt", classic(1, "YYN"));
+    wait_until_graded(&mut sandbox, "team/p.txt", 1);
+    for stopped in [false, true] {
+        if stopped {
+            sandbox.stop();
+        }
+        let whole = sandbox.path("inbox/team/p.txt");
+        for path in [Path::new("team/p.txt"), Path::new("archive/team/p.txt"), &whole] {
+            let told = why(&sandbox, path);
+            assert_eq!(told.first(), "team/p.txt: graded as attempt 1: 2 correct, 1 wrong");
+            let report = sandbox.path("reports/folders/team.csv").display().to_string();
+            let file = sandbox.path("archive/team/p.txt").display().to_string();
+            assert_told(&told, 0, &["  attempt 1: taken 2", &report, &file]);
+        }
+    }
+    assert!(!sandbox.has("state/ledger.db-wal") || sandbox.has("state/ledger.db-shm"));
+}
+
+#[test]
+fn each_attempt_is_told_and_what_nobody_can_read_counts_as_graded() {
+    let mut sandbox = Sandbox::started();
+    sandbox.rename_in("p", hexudoku(1));
+    sandbox.wait_for(1);
+    sandbox.rename_in("p", "no puzzle at all");
+    wait_until_graded(&mut sandbox, "p", 2);
+    let told = why(&sandbox, "p");
+    assert_eq!(told.first(), "p: graded as attempt 2: nothing could be read");
+    assert_told(&told, 0, &["attempt 1: taken", "attempt 2: taken", "1 counted", "1 unreadable"]);
+    let told = why(&sandbox, "archive/p");
+    assert_eq!(told.first(), "p: graded as attempt 1: 1 counted");
+    sandbox.stop();
+    sandbox.write("inbox/p", hexudoku(2));
+    let told = why(&sandbox, "p");
+    assert_eq!(told.first(), "p: waits in the inbox, since the service does not run");
+    assert_told(&told, 1, &["attempt 1: taken", "attempt 2: taken"]);
+}
+
+#[test]
+fn names_that_are_not_text_are_told_by_their_bytes_and_as_reports_show_them() {
+    let mut sandbox = Sandbox::started();
+    let name = OsStr::from_bytes(b"t\xffm/=p\n\\");
+    sandbox.rename_in(name, hexudoku(1));
+    sandbox.rename_in("=q", hexudoku(1));
+    let rows = sandbox.wait_for(2);
+    let shown = rows.iter().map(|row| row.get("submission"));
+    let (mut shown, path) = (shown.collect::<Vec<_>>(), Path::new("inbox").join(name));
+    shown.sort();
+    assert_eq!(shown, ["'=q", r"t\xFFm/=p\x0A\\"]);
+    wait_until_graded(&mut sandbox, shown[1], 1);
+    wait_until_graded(&mut sandbox, "=q", 1);
+    for path in [path.as_os_str(), name, OsStr::new(shown[1])] {
+        let told = why(&sandbox, path);
+        assert_eq!(told.first(), r"t\xFFm/=p\x0A\\: graded as attempt 1: 1 counted");
+    }
+    assert_eq!(why(&sandbox, shown[0]).first(), "=q: graded as attempt 1: 1 counted");
+}
+
+#[test]
+fn what_is_left_alone_is_told_with_the_rule_that_says_so() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.depth_max", 2).set("intake.name_bytes_max", 100);
+    for name in ["p.PART", "a/.hidden/p", "a/b/c/p", ".gridmark-7"] {
+        sandbox.write(Path::new("inbox").join(name), hexudoku(1));
+    }
+    let long = "n".repeat(101);
+    sandbox.write(Path::new("inbox").join(&long), hexudoku(1));
+    let path = |name: &str| sandbox.path("inbox").join(name);
+    std::os::unix::fs::symlink("p.PART", path("link")).unwrap();
+    mknodat(CWD, path("fifo"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+    let ways = [
+        ("p.PART", "p.PART is the name of a temporary file, by the pattern `*.part` of"),
+        ("a/.hidden/p", ".hidden is the name of a temporary file, by the pattern `.*` of"),
+        (".gridmark-7", ".gridmark-7 is a name that gridmark uses itself"),
+        ("a/b/c/p", "the folder a/b/c lies deeper than intake.depth_max = 2 allows"),
+        (&long, "has 101 bytes, more than intake.name_bytes_max = 100"),
+        ("link", "link is a symbolic link, and only files are graded"),
+        ("fifo", "fifo is a FIFO, and only files are graded"),
+        ("socket", "socket is a socket, and only files are graded"),
+        ("a", "it is a folder"),
+    ];
+    for running in [false, true] {
+        if running {
+            sandbox.start();
+            sandbox.wait_for_scans(1);
+        }
+        for (name, reason) in ways {
+            let told = why(&sandbox, Path::new("inbox").join(name));
+            assert_told(&told, 1, &[reason]);
+            assert!(told.first().contains(reason), "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_never_there_and_what_cannot_be_answered_differ() {
+    let mut sandbox = Sandbox::new();
+    let told = why(&sandbox, "inbox/p");
+    assert_eq!(told.first(), "p: never seen");
+    assert_told(&told, 1, &["no service has run here"]);
+    sandbox.start();
+    let told = why(&sandbox, "p");
+    assert_eq!(told.first(), "p: never seen");
+    assert_told(&told, 1, &["no submission of that name is in the ledger"]);
+    assert_told(&why(&sandbox, "archive/p"), 1, &["p: not known"]);
+    for path in ["/etc/passwd", "inbox"] {
+        let told = why(&sandbox, path);
+        assert!(told.code == Some(2) && told.stderr.starts_with("gridmark: "), "{told:?}");
+    }
+    sandbox.stop();
+    sandbox.ledger().pragma_update(None, "user_version", 99).unwrap();
+    let told = why(&sandbox, "p");
+    assert!(told.code == Some(2) && told.stderr.contains("has format 99"), "{told:?}");
+    sandbox.ledger().pragma_update(None, "user_version", 1).unwrap();
+    let told = why(&sandbox, "p");
+    assert!(told.code == Some(2) && told.stderr.contains("the older format 1"), "{told:?}");
+}
+
+#[test]
+fn a_file_that_has_not_settled_is_told_with_the_time_that_is_left() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.settle_ms", 600_000).set("intake.open_settle_ms", 1_200_000).start();
+    sandbox.write("inbox/closed", hexudoku(1));
+    let mut open = fs::File::create(sandbox.path("inbox/open")).unwrap();
+    open.write_all(b"half").unwrap();
+    for (name, setting) in
+        [("closed", "intake.settle_ms is 600000"), ("open", "intake.open_settle_ms is 1200000")]
+    {
+        sandbox.wait_until("it is seen", |sandbox| {
+            let told = why(sandbox, name);
+            told.first().starts_with(&format!("{name}: not settled yet, for another "))
+                && told.first().ends_with(setting)
+        });
+        assert_told(&why(&sandbox, name), 1, &["changed "]);
+    }
+}
+
+#[test]
+fn what_keeps_files_from_being_taken_is_told() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("publish.disk_free_bytes_min", i64::MAX);
+    sandbox.write("inbox/p", hexudoku(1));
+    sandbox.start_unready();
+    sandbox.wait_for_scans(1);
+    sandbox.wait_until("it is told", |sandbox| {
+        let told = why(sandbox, "p");
+        told.first() == "p: waits in the inbox, since the service is not ready"
+            && told.stdout.contains("publish.disk_free_bytes_min = 9223372036854775807")
+    });
+    assert_eq!(why(&sandbox, "p").code, Some(1));
+}
+
+#[test]
+fn a_submission_that_is_under_way_is_told_and_so_is_one_that_waits_for_room() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "bad");
+    // Each pause is four times as long as the last one, so that it soon waits for ever.
+    sandbox.set("grade.tries_max", 100).set("queue.files_max", 1).start();
+    sandbox.rename_in("bad", hexudoku(1));
+    sandbox.wait_until("it is tried again", |sandbox| {
+        let told = why(sandbox, "bad");
+        told.first().starts_with("bad: taken as attempt 1; grading it failed, and it is tried")
+            && sandbox.metrics().of("gridmark_grade_errors_total") >= 3.0
+    });
+    sandbox.rename_in("waits", hexudoku(1));
+    sandbox.wait_until("the queue is full", |sandbox| {
+        let told = why(sandbox, "waits");
+        told.first() == "waits: waits in the inbox, until there is room in the queue"
+    });
+    sandbox.kill();
+    let told = why(&sandbox, "bad");
+    let stopped = "bad: taken as attempt 1; the service does not run, and grades it when it starts";
+    assert_eq!((told.code, told.first()), (Some(1), stopped));
+
+    // Marks that cannot be written.
+    sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "nobody");
+    fs::remove_dir_all(sandbox.path("reports")).unwrap();
+    sandbox.start();
+    sandbox.wait_for(2);
+    fs::remove_dir_all(sandbox.path("reports")).unwrap();
+    sandbox.write("reports", "no folder");
+    sandbox.rename_in("r", hexudoku(1));
+    sandbox.wait_until("it is in flight", |sandbox| {
+        let told = why(sandbox, "r");
+        let first = "r: taken as attempt 1; it is being graded, or its marks are being written";
+        told.first() == first && told.stdout.contains("the service is not ready: cannot write")
+    });
+}
+
+#[test]
+fn a_service_that_serves_no_address_is_told_to_run_but_not_to_say_more() {
+    let mut sandbox = Sandbox::started();
+    sandbox.write("inbox/p.part", hexudoku(1));
+    sandbox.stop();
+    fs::rename(sandbox.path("inbox/p.part"), sandbox.path("inbox/p")).unwrap();
+    // As `serve --once` holds it.
+    let lock = fs::File::options().write(true).open(sandbox.path("state/lock")).unwrap();
+    lock.try_lock().unwrap();
+    lock.set_len(0).unwrap();
+    (&lock).write_all(b"process 1, since then\n").unwrap();
+    let told = why(&sandbox, "p");
+    assert_told(&told, 1, &["p: ", "it serves no address"]);
+}
+
+#[test]
+fn whoever_may_only_read_gets_the_same_answers() {
+    let mut sandbox = Sandbox::started();
+    sandbox.rename_in("p", hexudoku(1));
+    wait_until_graded(&mut sandbox, "p", 1);
+    fs::set_permissions(sandbox.path(""), Permissions::from_mode(0o755)).unwrap();
+    let user = if rustix::process::geteuid().is_root() {
+        Some(NOBODY)
+    } else {
+        fs::set_permissions(sandbox.path("state"), Permissions::from_mode(0o555)).unwrap();
+        None
+    };
+    let first = "p: graded as attempt 1: 1 counted";
+    assert_eq!(sandbox.run_as(user, "why", &["p"]).first(), first);
+    sandbox.kill();
+    assert_eq!(sandbox.run_as(user, "why", &["p"]).first(), first);
+    fs::set_permissions(sandbox.path("state"), Permissions::from_mode(0o755)).unwrap();
+    sandbox.start();
+    sandbox.stop();
+    fs::set_permissions(sandbox.path("state"), Permissions::from_mode(0o555)).unwrap();
+    let told = sandbox.run_as(user, "why", &["p"]);
+    fs::set_permissions(sandbox.path("state"), Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(told.first(), first, "{told:?}");
+}
+
+#[test]
+fn what_the_service_may_not_read_is_told() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.settle_ms", 600_000);
+    sandbox.write("inbox/closed/p", hexudoku(1));
+    sandbox.write("inbox/q", hexudoku(1));
+    if !sandbox.run_as_nobody() {
+        eprintln!("skipped: nobody may not run the program");
+        return;
+    }
+    sandbox.start();
+    for (path, mode) in [("inbox/closed", 0), ("inbox/q", 0)] {
+        fs::set_permissions(sandbox.path(path), Permissions::from_mode(mode)).unwrap();
+    }
+    for (name, path) in [("closed/p", "inbox/closed"), ("q", "inbox/q")] {
+        let told = why(&sandbox, name);
+        let path = sandbox.path(path);
+        assert_told(&told, 1, &["may not read", &path.display().to_string()]);
+        assert!(told.first().starts_with(&format!("{name}: not taken, since user ")), "{told:?}");
+    }
+    fs::set_permissions(sandbox.path("inbox/closed"), Permissions::from_mode(0o755)).unwrap();
+}
