@@ -138,14 +138,16 @@ impl Holder {
     }
 }
 
-/// Whether some process holds the lock at `path` now, without touching it; nothing if the system
+/// Whether this process holds the lock at `path` now, without touching it; nothing if the system
 /// does not tell.
-pub fn is_held(path: &Path) -> Option<bool> {
+pub fn is_held(path: &Path, process: u32) -> Option<bool> {
     let inode = format!(":{}", path.metadata().ok()?.ino());
+    let process = process.to_string();
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
-    let is_ours = |line: &str| {
-        let mut words = line.split_ascii_whitespace().skip(1);
-        words.next() == Some("FLOCK") && words.any(|word| word.ends_with(&inode))
+    // Not all file systems tell the same device here as elsewhere.
+    let is_ours = |line: &str| match line.split_ascii_whitespace().collect::<Vec<_>>()[..] {
+        [_, "FLOCK", _, _, holder, file, ..] => holder == process && file.ends_with(&inode),
+        _ => false,
     };
     Some(locks.lines().any(is_ours))
 }
@@ -180,9 +182,9 @@ mod tests {
         lock.tell_address(address).expect("told");
         let holder = Holder { process: std::process::id(), address: Some(address) };
         assert_eq!(Holder::of(&path).expect("the file"), Some(holder));
-        assert_ne!(is_held(&path), Some(false));
+        assert_ne!(is_held(&path, std::process::id()), Some(false));
         drop(lock);
-        assert_ne!(is_held(&path), Some(true));
+        assert_ne!(is_held(&path, std::process::id()), Some(true));
         Lock::take(&path).expect("the lock again");
         assert_eq!(Holder::of(&folder.path().join("none")).expect("no file"), None);
     }

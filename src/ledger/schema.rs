@@ -99,15 +99,19 @@ const READING_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Opens a ledger that is only to be read.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, Error> {
     let sqlite = |source| Error::Sqlite { path: path.to_owned(), source };
-    // Beside a database that nobody has open, SQLite makes files, which not everybody may. Then
-    // nobody writes to it either.
-    let opened = look(path, OpenFlags::SQLITE_OPEN_READ_ONLY).or_else(|error| {
-        if beside(path, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
-            return Err(error);
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        look(&unchanging(path), flags).map_err(|_| error)
-    });
+    let read = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let as_it_lies = || look(&unchanging(path), read | OpenFlags::SQLITE_OPEN_URI);
+    let log = beside(path, "-wal");
+    // Beside a database that nobody has open, SQLite would make files, which not everybody may, and
+    // which the service could not use if they were another user's.
+    let opened = if log.symlink_metadata().is_err() {
+        as_it_lies()
+    } else {
+        look(path, read).or_else(|error| match log.metadata() {
+            Ok(log) if log.len() > 0 => Err(error),
+            _ => as_it_lies().map_err(|_| error),
+        })
+    };
     let (connection, found) = opened.map_err(sqlite)?;
     let known = STEPS.len() as i64;
     match found {

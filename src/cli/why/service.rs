@@ -65,7 +65,7 @@ impl Service {
             Ok(None) => return Service::Stopped,
             Err(error) => return Service::Unknown(format!("its lock cannot be read: {error}")),
         };
-        let held = is_held(&lock);
+        let held = is_held(&lock, holder.process);
         let why = match holder.address {
             Some(address) => match answer(address, question) {
                 Ok(text) => match told(&text, holder.process) {

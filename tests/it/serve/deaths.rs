@@ -63,6 +63,21 @@ fn a_submission_that_kills_the_process_is_in_quarantine_after_three_tries_and_th
 }
 
 #[test]
+fn runs_that_end_by_themselves_count_deaths_too() {
+    let mut sandbox = with_a_deadly("bad");
+    sandbox.write("inbox/bad", hexudoku(3));
+    for _ in 0..3 {
+        let ended = sandbox.once();
+        assert_eq!(ended.status.signal(), Some(6), "{ended:?}");
+    }
+    let ended = sandbox.once();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert!(ended.stdout.ends_with(b"; 1 in quarantine\n"), "{ended:?}");
+    assert_all_but_one_graded(&sandbox, "bad", "the process died while it was graded, 3 times");
+    assert_eq!(sandbox.once().status.code(), Some(0));
+}
+
+#[test]
 fn a_large_submission_that_kills_the_process_is_in_quarantine_after_three_tries() {
     let mut sandbox = with_a_deadly("huge");
     sandbox.write("inbox/huge", (0..300).map(|i| classic(i, "YN")).collect::<String>());
