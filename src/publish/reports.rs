@@ -166,7 +166,8 @@ impl Reports {
             let is_as_left = left.is_none_or(|left| Signature::of(found) == *left);
             found.is_file() && found.len() >= committed && is_as_left
         });
-        if !is_whole && committed > 0 {
+        let is_anew = !is_whole && committed > 0;
+        if is_anew {
             rebuild(parts, name)?;
             committed = parts.ledger.report_length(name)?.unwrap_or(0);
         } else if there.is_ok_and(|found| !found.is_file()) {
@@ -178,6 +179,11 @@ impl Reports {
         }
         .map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
+        if length != committed && is_anew {
+            // Somebody was quick to change what was written a moment ago.
+            set_aside(name, path, "it was changed").map_err(failed)?;
+            return self.open(parts, name, path);
+        }
         if length > committed {
             file.set_len(committed).map_err(failed)?;
             event::report_cut(name, length - committed);
