@@ -13,7 +13,8 @@ use std::os::unix::fs::MetadataExt;
 fn with_small(folder: &str) -> Option<Sandbox> {
     let sandbox = Sandbox::on_island()?;
     fs::create_dir_all(sandbox.path(folder)).unwrap();
-    sandbox.on_shore(&format!("mount -t tmpfs -o size=4m none {folder}"));
+    // More than the log of a ledger takes before it is worked in.
+    sandbox.on_shore(&format!("mount -t tmpfs -o size=16m none {folder}"));
     let device = |path| fs::metadata(sandbox.path(path)).unwrap().dev();
     assert_ne!(device(folder), device(""), "it is no file system of its own");
     Some(sandbox)
@@ -122,7 +123,7 @@ fn leave_little_room(folder: &str) {
     hand_in(&sandbox, 0, 1);
     sandbox.wait_for(1);
     let ballast = sandbox.path(folder).join(".ballast");
-    fs::write(&ballast, vec![0; 3 << 20]).unwrap();
+    fs::write(&ballast, vec![0; 15 << 20]).unwrap();
     wait_for_words(&mut sandbox, &[folder, "fewer than publish.disk_free_bytes_min = 1048576"]);
     hand_in(&sandbox, 1, 10);
     sandbox.wait_for_scans(2);
