@@ -143,9 +143,7 @@ impl Reports {
         let anew = match report.stands(&path) {
             Ok(Stands::Ours) => return Ok(Some(report)),
             Ok(Stands::Replaced) => self.restore(name, &path, &report).map_err(failed),
-            Ok(Stands::Changed) => {
-                rebuild(parts, name).and_then(|()| self.open(parts, name, &path))
-            }
+            Ok(Stands::Changed) => self.open_anew(parts, name, &path),
             Err(error) => Err(failed(error)),
         };
         if anew.is_err() {
@@ -159,18 +157,17 @@ impl Reports {
     /// written anew first.
     fn open(&mut self, parts: &Parts, name: &Name, path: &Path) -> Result<Report, Error> {
         let failed = |source| Error::Report { report: name.to_string(), source };
-        let mut committed = parts.ledger.report_length(name)?.unwrap_or(0);
+        let committed = parts.ledger.report_length(name)?.unwrap_or(0);
         let there = path.symlink_metadata();
         let left = self.closed.get(name);
         let is_whole = there.as_ref().is_ok_and(|found| {
             let is_as_left = left.is_none_or(|left| Signature::of(found) == *left);
             found.is_file() && found.len() >= committed && is_as_left
         });
-        let is_anew = !is_whole && committed > 0;
-        if is_anew {
-            rebuild(parts, name)?;
-            committed = parts.ledger.report_length(name)?.unwrap_or(0);
-        } else if there.is_ok_and(|found| !found.is_file()) {
+        if !is_whole && committed > 0 {
+            return self.open_anew(parts, name, path);
+        }
+        if there.is_ok_and(|found| !found.is_file()) {
             set_aside(name, path, "it is no file").map_err(failed)?;
         }
         let file = match File::options().read(true).write(true).open(path) {
@@ -179,11 +176,6 @@ impl Reports {
         }
         .map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
-        if length != committed && is_anew {
-            // Somebody was quick to change what was written a moment ago.
-            set_aside(name, path, "it was changed").map_err(failed)?;
-            return self.open(parts, name, path);
-        }
         if length > committed {
             file.set_len(committed).map_err(failed)?;
             event::report_cut(name, length - committed);
@@ -191,6 +183,27 @@ impl Reports {
         self.closed.remove(name);
         let left = Signature::of(&file.metadata().map_err(failed)?);
         Ok(Report { file, committed, length: committed, left, torn: false })
+    }
+
+    /// Has a report written anew and opens it. If somebody was quick to change it before that, it is
+    /// written anew once more: what stands in its place is kept aside each time.
+    fn open_anew(&mut self, parts: &Parts, name: &Name, path: &Path) -> Result<Report, Error> {
+        let failed = |source| Error::Report { report: name.to_string(), source };
+        loop {
+            (parts.rebuild)(name)
+                .map_err(|why| Error::Rebuild { report: name.to_string(), why })?;
+            let committed = parts.ledger.report_length(name)?.unwrap_or(0);
+            let file = match File::options().read(true).write(true).open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened.map_err(failed)?,
+            };
+            let found = file.metadata().map_err(failed)?;
+            if found.len() == committed {
+                self.closed.remove(name);
+                let left = Signature::of(&found);
+                return Ok(Report { file, committed, length: committed, left, torn: false });
+            }
+        }
     }
 
     fn create(&mut self, path: &Path) -> io::Result<File> {
@@ -269,11 +282,6 @@ impl Reports {
     }
 }
 
-/// Has a report written anew.
-fn rebuild(parts: &Parts, name: &Name) -> Result<(), Error> {
-    (parts.rebuild)(name).map_err(|why| Error::Rebuild { report: name.to_string(), why })
-}
-
 impl Report {
     /// What stands at `path`, compared with how we left this report.
     fn stands(&self, path: &Path) -> io::Result<Stands> {
@@ -327,5 +335,78 @@ impl Report {
         self.left = Signature::of(&self.file.metadata()?);
         self.torn = false;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::Archive;
+    use crate::config;
+    use crate::health::Health;
+    use crate::queue::{Budget, Limits, Queue};
+    use std::fs;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    const WHOLE: &str = "a header\na row\n";
+
+    /// Whoever writes the report anew has a neighbour who is quick to add a note, the first time.
+    fn parts(root: &Path) -> Parts {
+        let folder = |name: &str| {
+            let folder = root.join(name);
+            fs::create_dir_all(&folder).expect("a folder");
+            folder
+        };
+        let ledger = Arc::new(Ledger::open(&folder("state").join("ledger.db")).expect("a ledger"));
+        let archive = Archive::open(folder("inbox"), folder("archive"), folder("quarantine"));
+        let (reports, rebuilt) = (folder("reports"), AtomicUsize::new(0));
+        let (known, path) = (Arc::clone(&ledger), reports.join("p.csv"));
+        let rebuild = move |name: &Name| {
+            if path.exists() {
+                set_aside(name, &path, "it was changed").expect("set aside");
+            }
+            let note = if rebuilt.fetch_add(1, Ordering::Relaxed) == 0 { "a note\n" } else { "" };
+            fs::write(&path, format!("{WHOLE}{note}")).expect("written");
+            known.report_is_whole(name, WHOLE.len() as u64).map_err(|error| error.to_string())
+        };
+        let limits =
+            Limits { files_max: 1, bytes_max: 1, chunk_bytes_max: 1, alone_max: Duration::ZERO };
+        Parts {
+            ledger,
+            archive: Arc::new(archive.expect("an archive")),
+            queue: Arc::new(Queue::new(limits)),
+            health: Arc::new(Health::default()),
+            budget: Arc::new(Budget::new(1)),
+            reports,
+            open_reports_max: 8,
+            rebuild: Box::new(rebuild),
+            settings: config::Publish::default(),
+            stopping: Arc::default(),
+            published: Arc::default(),
+        }
+    }
+
+    #[test]
+    fn what_is_added_to_a_report_in_the_moment_in_which_it_is_written_anew_is_kept_aside() {
+        let root = tempfile::tempdir().expect("a folder");
+        let parts = parts(root.path());
+        let name = Name::from_bytes(*b"p.csv");
+        let mut reports = Reports::new(parts.reports.clone(), 8);
+        reports.introduce(&parts.ledger, [&name].into_iter()).expect("introduced");
+        reports.append(&parts, &name, "a header\n", &[b"a row\n".to_vec()]).expect("appended");
+        let report_lengths = reports.lengths();
+        parts.ledger.commit(&Commit { report_lengths, ..Commit::default() }).expect("committed");
+        reports.committed();
+
+        // As somebody saves in place who has taken a row away.
+        let path = parts.reports.join("p.csv");
+        fs::write(&path, "a header\n").expect("written");
+        reports.look_after(&parts).expect("put right");
+        let text = |path: &str| fs::read_to_string(parts.reports.join(path)).unwrap_or_default();
+        assert_eq!(text("p.csv"), WHOLE);
+        assert_eq!(text("p.csv.aside-1"), "a header\n");
+        assert_eq!(text("p.csv.aside-2"), format!("{WHOLE}a note\n"));
     }
 }
