@@ -21,7 +21,8 @@ enum Found {
     NotTaken,
 }
 
-/// Puts everything right, `under_way` being what was graded when an earlier process died, and returns the claims that are to be graded again, oldest first.
+/// Puts everything right, `under_way` being what was graded when an earlier process died, and returns
+/// the claims that are to be graded again, oldest first.
 ///
 /// # Errors
 ///
@@ -66,7 +67,7 @@ pub fn recover(
     Point::Recovered.pass();
     event::recovered(again.len(), released.len());
     let suspects = again.iter().filter(|claimed| under_way.contains(&claimed.id));
-    event::deaths_counted(suspects.map(|claimed: &Claimed| &claimed.name));
+    event::deaths_counted(suspects.map(|claimed| &claimed.name));
     event::quarantine_holds(archive.quarantined_files());
     Ok(again)
 }

@@ -136,10 +136,6 @@ impl Grading {
         }
     }
 
-    fn limits(&self) -> Limits {
-        limits(&self.parts.settings)
-    }
-
     fn case_rows(&self, claimed: &Claimed) -> CaseRows {
         CaseRows::new(&claimed.name, claimed.attempt, self.parts.neutralise_formulas)
     }

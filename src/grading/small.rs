@@ -2,7 +2,7 @@
 
 use super::{
     Claimed, Found, Graded, Grading, Marker, Signature, Slot, Step, Tally, Trouble, event, guarded,
-    io,
+    io, limits,
 };
 use crate::archive;
 use crate::board::{Kind, Mark};
@@ -91,7 +91,8 @@ impl Grading {
         super::hooks::run(&claimed.name);
         rows.clear();
         let case_rows = self.case_rows(claimed);
-        let mut reader = Reader::new(kind_by_name(claimed.name.as_bytes()), self.limits());
+        let mut reader =
+            Reader::new(kind_by_name(claimed.name.as_bytes()), limits(&self.parts.settings));
         let mut tally = Tally::default();
         let mut at = 0;
         found.cases_max = self.parts.settings.chunk_cases_max;

@@ -255,8 +255,7 @@ impl Intake {
                 event::put_back_failed(&claimed.name, &"something newer lies in its place");
                 self.returned.push((Instant::now() + RETRY_AFTER * 16, claimed, why));
             }
-            // What we have is what was handed in before it, so
-            // that is graded as it is.
+            // What we have is what was handed in before it, so that is graded as it is.
             Ok(false) => {
                 self.parts.queue.done([claimed.id]);
                 let seen = self.parts.archive.signature(&claimed.archived_as);

@@ -390,6 +390,16 @@ impl Sandbox {
         rusqlite::Connection::open(self.path("state/ledger.db")).unwrap()
     }
 
+    /// Makes the ledger, while nothing runs, what a crash leaves that has taken a file as the first
+    /// attempt of its name, or was about to; the file had this inode in the inbox.
+    pub fn claim(&self, name: &str, archived_as: &str, inode: u64, bytes: usize) {
+        let claim = "INSERT INTO submissions
+            (name, attempt, archived_as, inode, received_at, bytes, state)
+            VALUES (?1, 1, ?2, ?3, 1234, ?4, 'claimed')";
+        let values = rusqlite::params![name, archived_as, inode as i64, bytes as i64];
+        self.ledger().execute(claim, values).unwrap();
+    }
+
     /// The metrics as they are now.
     pub fn metrics(&self) -> Metrics {
         let answer = self.get("/metrics");

@@ -130,11 +130,7 @@ fn what_is_graded_and_waits_for_its_commit_is_blamed_for_no_death() {
     let board = hexudoku(3);
     for i in 0..5 {
         sandbox.write(format!("archive/p{i}"), &board);
-        let claim = "INSERT INTO submissions
-            (name, attempt, archived_as, inode, received_at, bytes, state)
-            VALUES (?1, 1, ?1, 1, 1, ?2, 'claimed')";
-        let values = rusqlite::params![format!("p{i}"), board.len() as i64];
-        sandbox.ledger().execute(claim, values).unwrap();
+        sandbox.claim(&format!("p{i}"), &format!("p{i}"), 1, board.len());
     }
     // Marks cannot be written, and a single death would be too many.
     sandbox.set("publish.disk_free_bytes_min", i64::MAX).set("grade.tries_max", 1);

@@ -223,14 +223,7 @@ fn a_submission_that_gridmark_fails_to_grade_is_failed_and_kept_in_quarantine() 
     sandbox.stop();
     // What was taken turned into something that cannot be read as a file.
     std::os::unix::fs::symlink("/nowhere", sandbox.path("archive/p")).unwrap();
-    sandbox
-        .ledger()
-        .execute(
-            "INSERT INTO submissions (name, attempt, archived_as, inode, received_at, bytes, state)
-             VALUES ('p', 1, 'p', 0, 0, 5, 'claimed')",
-            [],
-        )
-        .unwrap();
+    sandbox.claim("p", "p", 0, 5);
     sandbox.set("grade.tries_max", 2);
     sandbox.write("inbox/q", hexudoku(1));
     let (code, stdout, stderr) = told(sandbox.once());

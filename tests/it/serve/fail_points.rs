@@ -203,14 +203,11 @@ fn marker(round: usize, name: &str) -> String {
 }
 
 /// A claim of some bytes whose file lies in the archive and has others.
-fn claim_in_archive(sandbox: &Sandbox, name: &str, bytes: i64) {
+fn claim_in_archive(sandbox: &Sandbox, name: &str, bytes: usize) {
     let path = Path::new("archive").join(name);
     sandbox.write(&path, hexudoku(name.len()));
-    let inode = fs::metadata(sandbox.path(path)).unwrap().ino() as i64;
-    let claim = "INSERT INTO submissions
-        (name, attempt, archived_as, inode, received_at, bytes, state)
-        VALUES (?1, 1, ?1, ?2, 0, ?3, 'claimed')";
-    sandbox.ledger().execute(claim, rusqlite::params![name, inode, bytes]).unwrap();
+    let inode = fs::metadata(sandbox.path(path)).unwrap().ino();
+    sandbox.claim(name, name, inode, bytes);
 }
 
 fn second_file_system(sandbox: &Sandbox) -> Option<TempDir> {

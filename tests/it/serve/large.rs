@@ -60,8 +60,9 @@ fn a_file_that_is_streamed_gets_the_same_marks_as_one_that_is_graded_whole() {
     assert_eq!(graded[0].0, graded[1].0);
 }
 
-#[test]
-fn a_large_file_goes_on_after_a_crash_where_it_was_and_no_case_is_there_twice() {
+/// A large file whose grading is ended, as `end` does it, after some of its rows, three times; and
+/// beside it one that was left in peace.
+fn ended_thrice(mut end: impl FnMut(&mut Sandbox)) -> (Sandbox, Sandbox) {
     let text = large_classic(6_000);
     let mut undisturbed = Sandbox::new();
     undisturbed.write("inbox/p", &text);
@@ -73,11 +74,19 @@ fn a_large_file_goes_on_after_a_crash_where_it_was_and_no_case_is_there_twice() 
     for rows in [400, 2_000, 5_000] {
         sandbox.start_unready();
         sandbox.wait_until("some rows are there", |sandbox| sandbox.rows("loose.csv").len() > rows);
+        end(&mut sandbox);
+        assert_eq!(sandbox.submissions(), [], "it was done before it was ended");
+    }
+    (sandbox, undisturbed)
+}
+
+#[test]
+fn a_large_file_goes_on_after_a_crash_where_it_was_and_no_case_is_there_twice() {
+    let (mut sandbox, undisturbed) = ended_thrice(|sandbox| {
         sandbox.kill();
-        assert_eq!(sandbox.submissions(), [], "it was done before it was killed");
         let has_come = "SELECT checkpoint IS NOT NULL FROM submissions";
         assert!(sandbox.ledger().query_row(has_come, [], |row| row.get::<_, bool>(0)).unwrap());
-    }
+    });
     // What was begun in chunks goes on in chunks, even if by now it would be graded whole.
     sandbox.set("grade.chunk_bytes_max", 64 << 20).set("publish.pending_bytes_max", 1 << 20);
     sandbox.start();
@@ -88,22 +97,11 @@ fn a_large_file_goes_on_after_a_crash_where_it_was_and_no_case_is_there_twice() 
 
 #[test]
 fn a_signal_leaves_a_large_file_at_a_chunk_and_the_next_start_goes_on_there() {
-    let text = large_classic(6_000);
-    let mut undisturbed = Sandbox::new();
-    undisturbed.write("inbox/p", &text);
-    undisturbed.start();
-    undisturbed.wait_for(1);
-
-    let mut sandbox = slowly_streaming();
-    sandbox.write("inbox/p", &text);
-    for rows in [400, 2_000, 5_000] {
-        sandbox.start_unready();
-        sandbox.wait_until("some rows are there", |sandbox| sandbox.rows("loose.csv").len() > rows);
+    let (mut sandbox, undisturbed) = ended_thrice(|sandbox| {
         let ended = sandbox.terminate();
         assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
         assert!(ended.log.contains("the next start goes on with large files"), "{}", ended.log);
-        assert_eq!(sandbox.submissions(), [], "it was done before it was ended");
-    }
+    });
     sandbox.start();
     sandbox.wait_for(1);
     assert_eq!(cases_and_submissions(&sandbox), cases_and_submissions(&undisturbed));

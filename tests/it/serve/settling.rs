@@ -85,14 +85,7 @@ fn what_changed_after_it_was_taken_is_put_back_and_graded_once_its_writer_has_cl
     let half = &text.as_bytes()[..text.len() / 2];
     let mut writer = File::create(sandbox.path("archive/p")).unwrap();
     writer.write_all(half).unwrap();
-    sandbox
-        .ledger()
-        .execute(
-            "INSERT INTO submissions (name, attempt, archived_as, inode, received_at, bytes, state)
-         VALUES ('p', 1, 'p', 0, 0, 5, 'claimed')",
-            [],
-        )
-        .unwrap();
+    sandbox.claim("p", "p", 0, 5);
     sandbox.start();
     sandbox.wait_until("it is put back", |sandbox| sandbox.log().contains("put back"));
     sandbox.wait_for_scans(3);
