@@ -15,3 +15,10 @@ pub fn free_bytes(path: &Path) -> Result<u64, String> {
     }
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
+
+/// How many files and folders can still be made where `path` lies; `None` if there is no such limit,
+/// or it is not told.
+pub fn free_inodes(path: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(path).ok()?;
+    (found.f_files > 0).then_some(found.f_favail)
+}

@@ -4,6 +4,7 @@
 
 mod asked;
 pub mod config;
+pub mod doctor;
 mod draw;
 pub mod fill;
 pub mod generate;
@@ -47,6 +48,8 @@ enum Command {
     Serve(serve::Args),
     /// Say why a file has not been graded, or how it was
     Why(why::Args),
+    /// Check this machine before the event
+    Doctor(doctor::Args),
     /// Hand in again what lies in quarantine
     Retry(retry::Args),
     /// Answer as the source problems ask for, from standard input to standard output
@@ -74,6 +77,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         }
         Some(Command::Serve(args)) => serve::run(args),
         Some(Command::Why(args)) => why::run(args),
+        Some(Command::Doctor(args)) => doctor::run(args),
         Some(Command::Retry(args)) => retry::run(args),
         Some(Command::Judge(args)) => judge::run(args),
         Some(Command::Grade(args)) => grade::run(args),

@@ -3,6 +3,7 @@
 //! Every change is one transaction and durable when the call returns (WAL, synchronous FULL). The
 //! ledger never touches submissions or reports; it says what is true of them.
 
+mod attempt;
 mod error;
 mod names;
 mod place;
@@ -11,6 +12,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+pub use attempt::Look;
 pub use error::Error;
 use names::free_archive_name;
 pub use reading::quarantine_note;

@@ -6,6 +6,8 @@ mod shown;
 mod stages;
 mod upkeep;
 
+pub use stages::descriptors_wanted;
+
 use crate::archive::Archive;
 use crate::config::Settings;
 use crate::event::{self, Recorder};
@@ -23,7 +25,7 @@ use crate::submission::Claimed;
 use crate::under_way::UnderWay;
 use rebuild::Rebuild;
 use shown::Shown;
-use stages::{Ended, Stages};
+use stages::{DESCRIPTOR_SHARE, Ended, Stages};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -313,7 +315,7 @@ impl Shared {
 
 /// How many connections there may be: few enough that descriptors are left for grading.
 fn connections_max(wanted: usize) -> usize {
-    let most = (descriptors_max() / 8).max(1);
+    let most = (descriptors_max() / DESCRIPTOR_SHARE).max(1);
     if wanted > most {
         event::connections_bounded(wanted, most);
     }

@@ -86,6 +86,24 @@ pub const MODULES: &[(&str, &[&str])] = &[
     // The surface.
     ("http", &[]),
     ("log", &["config"]),
+    // It tries out what each part needs, and knows no more of any than that.
+    (
+        "doctor",
+        &[
+            "archive",
+            "board",
+            "config",
+            "disk",
+            "generate",
+            "http",
+            "intake",
+            "judge",
+            "ledger",
+            "lock",
+            "printable",
+            "service",
+        ],
+    ),
     ("cli", &["*"]),
     ("main", &["cli"]),
 ];
