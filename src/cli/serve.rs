@@ -6,6 +6,7 @@ use crate::config::Settings;
 use crate::log;
 use crate::service::{self, Mode, Outcome, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -32,6 +33,9 @@ pub struct Args {
     /// Grade what is in the inbox, then exit
     #[arg(long)]
     pub once: bool,
+    /// End when the process ends that has started this one
+    #[arg(long, hide = true)]
+    end_with_parent: bool,
 }
 
 impl Args {
@@ -54,6 +58,10 @@ impl Args {
 /// If the settings are wrong or the service cannot start.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     let settings = args.settings()?;
+    if args.end_with_parent {
+        // Where the system cannot do that, whoever started it has to end it.
+        let _ = set_parent_process_death_signal(Some(Signal::TERM));
+    }
     let bar = (args.once && std::io::stderr().is_terminal()).then(progress_bar);
     let shown = bar.clone();
     let on_progress = shown

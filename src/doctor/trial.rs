@@ -138,6 +138,8 @@ impl Trial<'_> {
             // What events find is found before any scan does.
             intake.scan_every_ms = WAIT_MS_MAX;
         }
+        // A folder that comes later is found by a scan.
+        fs::create_dir(self.paths.inbox().join(TEAM))?;
         let file = self.paths.root.join("settings.toml");
         fs::write(&file, trial.to_toml())?;
         let log = File::create(self.log())?;
@@ -149,7 +151,10 @@ impl Trial<'_> {
                 command.env_remove(name);
             }
         }
-        command.arg("serve").arg("--config").arg(file).current_dir(&self.paths.root);
+        command
+            .args(["serve", "--end-with-parent", "--config"])
+            .arg(file)
+            .current_dir(&self.paths.root);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         self.mess.adopt(command.spawn()?);
         Ok(())
@@ -207,7 +212,6 @@ impl Trial<'_> {
     /// Each file is written under a temporary name and renamed.
     fn hand_in(&self, works: &[Work]) -> io::Result<()> {
         let team = self.paths.inbox().join(TEAM);
-        fs::create_dir(&team)?;
         for work in works {
             let part = team.join(format!(".{}", work.name));
             fs::write(&part, &work.text)?;

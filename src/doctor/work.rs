@@ -7,6 +7,9 @@ use crate::generate::{Generator, Options};
 /// Cases that are made of each kind; one more is damaged.
 const CASES: u64 = 12;
 
+/// How many lines of the damaged one are left.
+const LINES_LEFT: usize = 10;
+
 /// A submission and what is to be marked.
 pub(super) struct Work {
     /// Its name in its folder.
@@ -45,19 +48,9 @@ fn of_kind(kind: Kind) -> Work {
     let mut answers = words.map(Some).collect::<Vec<_>>();
     let (mut damaged, mut ignored) = (Vec::new(), Vec::new());
     generator.append(1, &mut damaged, &mut ignored);
-    match kind {
-        // Something that no drawing and no board holds, where the case has begun.
-        Kind::Killer | Kind::Hexudoku => {
-            let second = damaged.iter().position(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-            damaged[second] = b'?';
-        }
-        // The solution is missing.
-        Kind::Classic => {
-            let lines = damaged.split_inclusive(|&byte| byte == b'\n').take(10);
-            damaged = lines.flatten().copied().collect();
-        }
-    }
-    text.extend(damaged);
+    // It ends inside the drawing, the block or the board.
+    let lines = damaged.split_inclusive(|&byte| byte == b'\n').take(LINES_LEFT);
+    text.extend(lines.flatten());
     answers.push(None);
     Work { name: format!("{}.txt", kind.word()), kind: Some(kind), text, answers }
 }

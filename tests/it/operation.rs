@@ -1,0 +1,3 @@
+//! What operators have: units, packages, alerts, checks.
+
+mod doctor;
