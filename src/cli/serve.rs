@@ -6,7 +6,7 @@ use crate::config::Settings;
 use crate::log;
 use crate::service::{self, Mode, Outcome, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -33,9 +33,9 @@ pub struct Args {
     /// Grade what is in the inbox, then exit
     #[arg(long)]
     pub once: bool,
-    /// End when the process ends that has started this one
-    #[arg(long, hide = true)]
-    end_with_parent: bool,
+    /// End when the process ends that has started this one, and has this number
+    #[arg(long, value_name = "PID", hide = true)]
+    end_with_parent: Option<i32>,
 }
 
 impl Args {
@@ -58,9 +58,12 @@ impl Args {
 /// If the settings are wrong or the service cannot start.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     let settings = args.settings()?;
-    if args.end_with_parent {
+    if let Some(parent) = args.end_with_parent {
         // Where the system cannot do that, whoever started it has to end it.
         let _ = set_parent_process_death_signal(Some(Signal::TERM));
+        if getppid().map(Pid::as_raw_pid) != Some(parent) {
+            return Ok(ExitCode::FAILURE);
+        }
     }
     let bar = (args.once && std::io::stderr().is_terminal()).then(progress_bar);
     let shown = bar.clone();

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -76,9 +76,12 @@ impl Mess {
         std::mem::forget(made);
     }
 
-    /// Takes over a process that is to end with this one.
-    pub(super) fn adopt(&self, child: Child) {
-        self.made().child = Some(child);
+    /// Starts a process that is to end with this one.
+    pub(super) fn spawn(&self, command: &mut Command) -> io::Result<()> {
+        // Not while it is cleaned up: the new process would make what is just removed.
+        let mut made = self.made();
+        made.child = Some(command.spawn()?);
+        Ok(())
     }
 
     /// Asks the process to end.
@@ -130,7 +133,8 @@ impl Scratch {
     /// A new folder in it.
     pub(super) fn folder(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.path().join(name);
-        fs::create_dir_all(&path)?;
+        // The scratch folder itself is not made again once it is removed.
+        fs::create_dir(&path)?;
         Ok(path)
     }
 }

@@ -156,8 +156,7 @@ impl Trial<'_> {
             .arg(file)
             .current_dir(&self.paths.root);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        self.mess.adopt(command.spawn()?);
-        Ok(())
+        self.mess.spawn(&mut command)
     }
 
     fn log(&self) -> PathBuf {
