@@ -3,13 +3,17 @@
 //! Each command is a module with its `Args` and its `run`.
 
 mod asked;
+pub mod completions;
 pub mod config;
 mod draw;
 pub mod fill;
 pub mod generate;
+mod get;
 pub mod grade;
+pub mod health;
 pub mod judge;
 mod listing;
+pub mod man;
 pub mod retry;
 mod screen;
 pub mod serve;
@@ -47,6 +51,8 @@ enum Command {
     Serve(serve::Args),
     /// Say why a file has not been graded, or how it was
     Why(why::Args),
+    /// Say whether the service is well
+    Health(health::Args),
     /// Hand in again what lies in quarantine
     Retry(retry::Args),
     /// Answer as the source problems ask for, from standard input to standard output
@@ -59,6 +65,10 @@ enum Command {
     Generate(generate::Args),
     /// Show the settings in force and where each came from, or check a settings file
     Config(config::Args),
+    /// Print what lets a shell complete the command line
+    Completions(completions::Args),
+    /// Print the manual
+    Man(man::Args),
 }
 
 /// Does what the command line says.
@@ -74,12 +84,15 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         }
         Some(Command::Serve(args)) => serve::run(args),
         Some(Command::Why(args)) => why::run(args),
+        Some(Command::Health(args)) => health::run(args),
         Some(Command::Retry(args)) => retry::run(args),
         Some(Command::Judge(args)) => judge::run(args),
         Some(Command::Grade(args)) => grade::run(args),
         Some(Command::Fill(args)) => fill::run(args),
         Some(Command::Generate(args)) => generate::run(args),
         Some(Command::Config(args)) => config::run(args),
+        Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man(args)) => man::run(&args),
     }
 }
 
