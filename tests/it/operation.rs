@@ -1,7 +1,9 @@
 //! What whoever runs gridmark is given: packages, containers, manuals.
 
+mod guest;
 mod health;
 mod man;
+mod package;
 
 use std::path::PathBuf;
 
