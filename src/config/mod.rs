@@ -10,7 +10,9 @@ mod rules;
 mod settings;
 
 pub use error::{BadValue, Error, Place};
-pub use settings::{Grade, Http, Intake, Log, LogFormat, Paths, Publish, Queue, Settings, Watch};
+pub use settings::{
+    Grade, Health, Http, Intake, Log, LogFormat, Paths, Publish, Queue, Settings, Watch,
+};
 
 use layers::Assignment;
 use rules::{RULES, Rule};

@@ -9,6 +9,9 @@ const CASE_BYTES_LEAST: usize = 4096;
 /// The least that hyper accepts for its buffer of a request's head.
 const HEADER_BYTES_LEAST: usize = 8192;
 
+/// Whoever has nothing to do shows itself once a second.
+const STUCK_MS_LEAST: u64 = 3_000;
+
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// What one setting may be.
@@ -79,6 +82,11 @@ pub(super) const RULES: &[Rule] = &[
     rule("publish.neutralise_formulas", "true or false", |_| true),
     rule("publish.retry_ms_max", SOME_TIME, |s| is_some_time(s.publish.retry_ms_max)),
     rule("publish.disk_free_bytes_min", "a whole number from 0 up", |_| true),
+    rule(
+        "health.stuck_ms_max",
+        "milliseconds: a whole number from 3000 to 86400000 (a day)",
+        |s| (STUCK_MS_LEAST..=DAY_MS).contains(&s.health.stuck_ms_max),
+    ),
     rule("http.listen", "an address and a port, such as \"127.0.0.1:9464\"", |_| true),
     rule("http.connections_max", "a whole number from 1 to 65536", |s| {
         (1..=65_536).contains(&s.http.connections_max)

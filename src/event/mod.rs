@@ -349,6 +349,15 @@ pub fn readiness(reasons: &[String]) {
     }
 }
 
+/// Something of the service that has work to do does not get on, for this reason; or it does again.
+pub fn stuck(reason: Option<&str>) {
+    gauge!("gridmark_stuck").set(f64::from(u8::from(reason.is_some())));
+    match reason {
+        Some(reason) => error!(reason, "stuck: the pipeline does not move"),
+        None => warn!("the pipeline moves again"),
+    }
+}
+
 /// The rows of a submission cannot be written anew, since its file cannot be read.
 pub fn rebuild_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_rebuild_errors_total").increment(1);

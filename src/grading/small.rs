@@ -42,6 +42,7 @@ impl Grading {
         let mut spent = Spent::default();
         for claimed in batch {
             let start = Instant::now();
+            slot.get_on();
             match guarded(|| self.grade_small(&claimed, &mut files, &mut scratch)) {
                 Ok((kind, tally, step)) => {
                     if let Step::Finished { bytes, .. } = step {

@@ -1,6 +1,8 @@
 //! The service: builds the stages, wires them, runs them and ends them in order. It alone names
 //! them all.
 
+mod manager;
+mod pulse;
 mod rebuild;
 mod shown;
 mod stages;
@@ -21,6 +23,7 @@ use crate::queue::{Limits, Queue};
 use crate::recovery::recover;
 use crate::submission::Claimed;
 use crate::under_way::UnderWay;
+use pulse::Pulse;
 use rebuild::Rebuild;
 use shown::Shown;
 use stages::{Ended, Stages};
@@ -28,7 +31,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -139,6 +142,9 @@ struct Shared {
     published: Arc<Published>,
     stopping: Arc<AtomicBool>,
     under_way: Arc<UnderWay>,
+    /// How many parts of reports were written anew.
+    rebuilt: Arc<AtomicU64>,
+    pulse: Pulse,
 }
 
 /// Runs the service until a signal ends it, or until there is nothing more to do if it is to run
@@ -191,6 +197,7 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
         archive: Arc::clone(&archive),
         settings: settings.clone(),
         tier,
+        on_part: Box::new(manager::starting()),
     };
     rebuild.run()?;
     let path = paths.state().join("grading");
@@ -216,6 +223,8 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
         // A run that ends by itself does not wait until the disk takes its results.
         stopping: Arc::new(AtomicBool::new(once)),
         under_way: Arc::new(under_way),
+        rebuilt: Arc::default(),
+        pulse: Pulse::default(),
     };
     Ok((shared, lock, claims))
 }

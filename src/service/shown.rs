@@ -30,7 +30,7 @@ impl http::Surface for Shown {
     }
 
     fn live(&self) -> Result<(), String> {
-        self.shared.health.live()
+        self.shared.pulse.live()
     }
 
     fn ready(&self) -> Result<(), Vec<String>> {

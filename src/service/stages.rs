@@ -13,6 +13,7 @@ use crate::submission::Claimed;
 use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::thread::{Builder, JoinHandle};
 use tokio::sync::oneshot;
@@ -148,11 +149,15 @@ fn open_reports_max() -> usize {
 }
 
 fn rebuild(shared: &Shared) -> publish::RebuildReport {
+    let rebuilt = Arc::clone(&shared.rebuilt);
     let rebuild = Rebuild {
         ledger: Arc::clone(&shared.ledger),
         archive: Arc::clone(&shared.archive),
         settings: shared.settings.clone(),
         tier: shared.tier,
+        on_part: Box::new(move || {
+            rebuilt.fetch_add(1, Ordering::Relaxed);
+        }),
     };
     Box::new(move |report| {
         rebuild.write_anew(report).map_err(|error| match error.source() {

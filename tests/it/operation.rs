@@ -1,0 +1,3 @@
+//! What operators set up around the service.
+
+mod unit;
