@@ -4,8 +4,10 @@
 //! contents of files appear in log lines and never in labels.
 
 mod recorder;
+mod reload;
 
 pub use recorder::Recorder;
+pub use reload::{reload_refused, reloaded, setting_changed, setting_held, settings_read};
 
 use crate::board::{Kind, Verdict};
 use crate::printable;

@@ -92,7 +92,7 @@ impl Grading {
 
     fn stream(&self, claimed: &mut Claimed, slot: &Slot<'_>) -> Result<(), Trouble> {
         let (stream, handed_on) = self.open_stream(claimed, slot)?;
-        let (send, chunks) = sync_channel(self.parts.settings.chunks_ahead_max);
+        let (send, chunks) = sync_channel(self.parts.settings.get().chunks_ahead_max);
         let (give_back, spare) = channel();
         thread::scope(|scope| {
             let hand_on =
@@ -114,15 +114,15 @@ impl Grading {
         slot: &Slot<'_>,
     ) -> Result<(Stream, HandedOn), Trouble> {
         let (mut file, before) = self.open(claimed)?;
-        let settings = &self.parts.settings;
+        let settings = self.parts.settings.get();
         let kind = kind_by_name(claimed.name.as_bytes());
         #[cfg(debug_assertions)]
         super::hooks::run(&claimed.name);
         let mut hasher = blake3::Hasher::new();
         let (reader, total) = match &claimed.progress {
-            None => (Reader::new(kind, limits(settings)), Tally::default()),
+            None => (Reader::new(kind, limits(&settings)), Tally::default()),
             Some(progress) => {
-                let reader = Reader::resume(kind, limits(settings), &progress.checkpoint)
+                let reader = Reader::resume(kind, limits(&settings), &progress.checkpoint)
                     .map_err(|error| Trouble::Failed(format!("its checkpoint: {error}")))?;
                 self.hash_up_to(reader.offset(), &mut file, &mut hasher, slot)?;
                 (reader, progress.tally)

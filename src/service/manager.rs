@@ -67,6 +67,21 @@ impl Manager {
         }
     }
 
+    /// The settings are read anew.
+    pub(super) fn reloading(&self) {
+        // Who is not ready yet is starting, and nothing else.
+        if self.told_ready && let Ok(now) = NotifyState::monotonic_usec_now() {
+            tell(&[NotifyState::Reloading, now]);
+        }
+    }
+
+    /// They are.
+    pub(super) fn reloaded(&self) {
+        if self.told_ready {
+            tell(&[NotifyState::Ready]);
+        }
+    }
+
     /// The service is ending.
     pub(super) fn stopping(&mut self) {
         self.is_stopping = true;

@@ -46,7 +46,7 @@ impl Pulse {
 
     /// Looks again, now and then.
     pub(super) fn look(&self, shared: &Shared) {
-        let stuck_max = Duration::from_millis(shared.settings.health.stuck_ms_max);
+        let stuck_max = Duration::from_millis(shared.sections.health.get().stuck_ms_max);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let since_last_look = now - std::mem::replace(&mut state.looked_at, now);

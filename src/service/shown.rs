@@ -47,6 +47,10 @@ impl http::Surface for Shown {
         })
     }
 
+    fn reloads(&self) -> String {
+        format!("process {}\n{}", std::process::id(), self.shared.answer.text())
+    }
+
     fn accept_failed(&self, error: &io::Error) {
         event::accept_failed(error);
     }

@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::manager::Manager;
+use super::reload::Reload;
 use crate::disk::free_bytes;
 use crate::event::{self, Recorder};
 use crate::lock::Lock;
@@ -39,6 +40,14 @@ impl Upkeep {
         self.manager.tell(&live, &ready, self.shared.progress());
     }
 
+    /// Reads the settings anew, and looks at once what comes of them.
+    pub(super) fn reload(&mut self, reload: &mut Reload) {
+        self.manager.reloading();
+        reload.run(&self.shared);
+        self.manager.reloaded();
+        self.next = Instant::now();
+    }
+
     /// The service is ending.
     pub(super) fn stopping(&mut self) {
         self.manager.stopping();
@@ -60,7 +69,7 @@ impl Upkeep {
     fn look_at_disk(&mut self) {
         let state = self.look_after_state();
         let paths = &self.shared.settings.paths;
-        let least = self.shared.settings.publish.disk_free_bytes_min;
+        let least = self.shared.sections.publish.get().disk_free_bytes_min;
         let mut least_free = u64::MAX;
         let mut trouble = state.err();
         let written = [paths.reports(), paths.archive(), paths.state()];
