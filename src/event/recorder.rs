@@ -95,7 +95,10 @@ const COUNTERS: [(&str, Unit, &str); 23] = [
     ("gridmark_cases_total", Unit::Count, "Cases by kind and verdict."),
 ];
 
-const GAUGES: [(&str, Unit, &str); 8] = [
+const GAUGES: [(&str, Unit, &str); 13] = [
+    ("gridmark_ready", Unit::Count, "1 if files are taken and graded."),
+    ("gridmark_live", Unit::Count, "1 if every thread moves."),
+    ("gridmark_inbox_files", Unit::Count, "Files seen in the inbox and not taken yet."),
     ("gridmark_queue_files", Unit::Count, "Files that were taken and wait to be graded."),
     ("gridmark_queue_bytes", Unit::Bytes, "Bytes of work that wait to be graded."),
     ("gridmark_in_flight_files", Unit::Count, "Files being graded or waiting for their commit."),
@@ -107,6 +110,16 @@ const GAUGES: [(&str, Unit, &str); 8] = [
     ("gridmark_ignored_files", Unit::Count, "Things in the inbox that are left alone."),
     ("gridmark_quarantined_files", Unit::Count, "Files in quarantine."),
     ("gridmark_disk_free_bytes", Unit::Bytes, "Free bytes where reports, archive and ledger lie."),
+    (
+        "gridmark_disk_free_min_bytes",
+        Unit::Bytes,
+        "With fewer free bytes than that no files are taken.",
+    ),
+    (
+        "gridmark_watch_degraded",
+        Unit::Count,
+        "1 if the inbox is scanned though it should be watched.",
+    ),
     ("gridmark_watch_mode", Unit::Count, "1 for the way in which the inbox is observed."),
 ];
 

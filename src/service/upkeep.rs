@@ -20,11 +20,13 @@ pub(super) struct Upkeep {
     next: Instant,
     /// Whether the system was told that the service is ready.
     told_ready: bool,
+    /// Whether every thread moved when that was looked at last.
+    was_live: bool,
 }
 
 impl Upkeep {
     pub(super) fn new(shared: Arc<Shared>, recorder: Recorder, lock: Lock) -> Upkeep {
-        Upkeep { shared, recorder, lock, next: Instant::now(), told_ready: false }
+        Upkeep { shared, recorder, lock, next: Instant::now(), told_ready: false, was_live: true }
     }
 
     /// Does what is due.
@@ -41,7 +43,12 @@ impl Upkeep {
         event::quarantine_holds(self.shared.archive.quarantined_files());
         self.look_at_disk();
         self.recorder.upkeep();
-        if self.shared.health.live().is_ok() {
+        let live = self.shared.health.live();
+        if self.was_live != live.is_ok() {
+            self.was_live = live.is_ok();
+            event::liveness(&live);
+        }
+        if live.is_ok() {
             tell_system(&[NotifyState::Watchdog]);
         }
     }
@@ -92,7 +99,7 @@ impl Upkeep {
                 Err(why) => trouble = Some(format!("{}: {why}", printable::path(&path))),
             }
         }
-        event::disk_free(if least_free == u64::MAX { 0 } else { least_free });
+        event::disk_free(if least_free == u64::MAX { 0 } else { least_free }, least);
         match trouble {
             Some(reason) => self.shared.health.unwell("disk", reason),
             None => self.shared.health.well("disk"),
