@@ -96,7 +96,10 @@ const COUNTERS: [(&str, Unit, &str); 24] = [
     ("gridmark_reloads_total", Unit::Count, "Times that the settings were read anew."),
 ];
 
-const GAUGES: [(&str, Unit, &str); 11] = [
+const GAUGES: [(&str, Unit, &str); 15] = [
+    ("gridmark_ready", Unit::Count, "1 if files are taken and graded."),
+    ("gridmark_live", Unit::Count, "1 if whatever has work gets on with it."),
+    ("gridmark_inbox_files", Unit::Count, "Files seen in the inbox and not taken yet."),
     ("gridmark_queue_files", Unit::Count, "Files that were taken and wait to be graded."),
     ("gridmark_queue_bytes", Unit::Bytes, "Bytes of work that wait to be graded."),
     ("gridmark_in_flight_files", Unit::Count, "Files being graded or waiting for their commit."),
@@ -118,7 +121,16 @@ const GAUGES: [(&str, Unit, &str); 11] = [
         Unit::Seconds,
         "When settings that were right were read last, since 1970.",
     ),
-    ("gridmark_stuck", Unit::Count, "1 if work is there and does not get on."),
+    (
+        "gridmark_disk_free_min_bytes",
+        Unit::Bytes,
+        "With fewer free bytes than that no files are taken.",
+    ),
+    (
+        "gridmark_watch_degraded",
+        Unit::Count,
+        "1 if the inbox is scanned though it should be watched.",
+    ),
     ("gridmark_watch_mode", Unit::Count, "1 for the way in which the inbox is observed."),
 ];
 

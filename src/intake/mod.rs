@@ -160,7 +160,7 @@ impl Watching {
         match self.settings.watch {
             // Whoever is to end by itself needs no hints: looking is enough.
             _ if once => self.set_mode(WatchMode::Scan, ""),
-            config::Watch::Off => self.set_mode(WatchMode::Scan, "the setting intake.watch is off"),
+            config::Watch::Off => self.set_mode(WatchMode::Scan, ""),
             config::Watch::Auto => match Watches::new(mailbox) {
                 Ok(watches) => self.watches = Some(watches),
                 Err(why) => self.set_mode(WatchMode::Scan, &why),
@@ -287,6 +287,7 @@ impl Intake {
         let ready = self.ready.iter().chain(&self.batch.files).map(|ready| ready.since);
         self.parts.queue.set_oldest_outside(ready.chain(settled).min());
         self.parts.queue.set_more_coming(!self.batch.files.is_empty());
+        event::inbox_holds(self.waiting.len());
     }
 
     /// Whether there is something to do without waiting for anybody.

@@ -61,7 +61,7 @@ impl Pulse {
         }
         let verdict = verdict(&state, shared, stuck_max);
         if verdict.is_ok() != state.verdict.is_ok() {
-            event::stuck(verdict.as_ref().err().map(String::as_str));
+            event::liveness(&verdict);
         }
         state.verdict = verdict;
     }

@@ -94,7 +94,7 @@ impl Upkeep {
                 Err(why) => trouble = Some(format!("{}: {why}", printable::path(&path))),
             }
         }
-        event::disk_free(if least_free == u64::MAX { 0 } else { least_free });
+        event::disk_free(if least_free == u64::MAX { 0 } else { least_free }, least);
         match trouble {
             Some(reason) => self.shared.health.unwell("disk", reason),
             None => self.shared.health.well("disk"),
