@@ -14,6 +14,7 @@ pub mod health;
 pub mod judge;
 mod listing;
 pub mod man;
+pub mod reload;
 pub mod retry;
 mod screen;
 pub mod serve;
@@ -23,6 +24,7 @@ pub mod why;
 mod windows;
 
 use crate::board::Kind;
+use crate::log;
 use crate::printable;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -53,6 +55,8 @@ enum Command {
     Why(why::Args),
     /// Say whether the service is well
     Health(health::Args),
+    /// Have the service that runs read its settings anew
+    Reload(reload::Args),
     /// Hand in again what lies in quarantine
     Retry(retry::Args),
     /// Answer as the source problems ask for, from standard input to standard output
@@ -85,6 +89,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Serve(args)) => serve::run(args),
         Some(Command::Why(args)) => why::run(args),
         Some(Command::Health(args)) => health::run(args),
+        Some(Command::Reload(args)) => reload::run(args),
         Some(Command::Retry(args)) => retry::run(args),
         Some(Command::Judge(args)) => judge::run(args),
         Some(Command::Grade(args)) => grade::run(args),
@@ -99,7 +104,8 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
 /// Says on standard error what went wrong: on one line, whatever names and values are in it.
 pub fn complain(told: &str) {
     // Where standard error is closed too, the exit code is all that can be told.
-    let _ = writeln!(io::stderr(), "gridmark: {}", printable::line(&told));
+    let prefix = if log::is_journal() { log::ERROR_PREFIX } else { "" };
+    let _ = writeln!(io::stderr(), "{prefix}gridmark: {}", printable::line(&told));
 }
 
 /// How a kind is typed.

@@ -1,9 +1,12 @@
-//! What whoever runs gridmark is given: packages, containers, manuals.
+//! What operators set up around the service, and what they are given: systemd, packages,
+//! containers, manuals.
 
 mod guest;
 mod health;
 mod man;
 mod package;
+mod reload;
+mod unit;
 
 use std::path::PathBuf;
 
