@@ -8,7 +8,7 @@ mod pending;
 mod reports;
 
 use crate::archive::Archive;
-use crate::config;
+use crate::config::{self, Live};
 use crate::disk::{both, free_bytes};
 use crate::event;
 use crate::fail_point::Point;
@@ -62,8 +62,8 @@ pub struct Parts {
     pub open_reports_max: usize,
     /// Writes a report anew that somebody has damaged; or why it cannot, in words.
     pub rebuild: RebuildReport,
-    /// Its settings.
-    pub settings: config::Publish,
+    /// Its settings, which may change.
+    pub settings: Arc<Live<config::Publish>>,
     /// Whether the service is to end.
     pub stopping: Arc<AtomicBool>,
     /// What has been published.
@@ -156,13 +156,13 @@ impl Publisher {
     /// How long results may wait for others: as long as a commit takes, so that commits take up a
     /// part of the time only. One that the disk held up makes no others wait.
     fn wait_max(&self) -> Duration {
-        let most = Duration::from_millis(self.parts.settings.commit_wait_ms_max);
+        let most = Duration::from_millis(self.parts.settings.get().commit_wait_ms_max);
         let [last, before] = self.last_commits;
         most.min(last).min(before)
     }
 
     fn is_full(&self) -> bool {
-        self.pending.bytes >= self.parts.settings.pending_bytes_max
+        self.pending.bytes >= self.parts.settings.get().pending_bytes_max
             || self.pending.rows.len() >= self.parts.open_reports_max
     }
 
@@ -195,7 +195,7 @@ impl Publisher {
     /// could not be done.
     fn commit(&mut self) -> bool {
         let mut pause = FIRST_PAUSE;
-        let pause_max = Duration::from_millis(self.parts.settings.retry_ms_max);
+        let pause_max = Duration::from_millis(self.parts.settings.get().retry_ms_max);
         let mut tries_at_the_end = 0;
         loop {
             self.parts.health.beat("publish");
@@ -233,7 +233,7 @@ impl Publisher {
         self.look_at_disk()?;
         let Publisher { parts, reports, pending, .. } = self;
         let graded_at_ms = Timestamp::now().as_millisecond();
-        let neutralise = parts.settings.neutralise_formulas;
+        let neutralise = parts.settings.get().neutralise_formulas;
         let mut commit = Commit::default();
         let mut summary = Vec::new();
         for result in &pending.results {
@@ -281,7 +281,7 @@ impl Publisher {
 
     /// Makes sure that a commit leaves as much of the disk free as it should.
     fn look_at_disk(&self) -> std::result::Result<(), Error> {
-        let least = self.parts.settings.disk_free_bytes_min;
+        let least = self.parts.settings.get().disk_free_bytes_min;
         let folder = printable::path(&self.parts.reports).to_string();
         match free_bytes(&self.parts.reports) {
             Ok(free) if free < least => Err(Error::DiskNearlyFull { folder, free, least }),
