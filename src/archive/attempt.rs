@@ -4,6 +4,7 @@ use super::folder::{Folder, copy, rename_no_replace};
 use super::{Errno, Path, io};
 use rustix::fs::{AtFlags, RenameFlags, linkat, renameat_with};
 use std::fs;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 /// How many bytes are copied to see how long that takes.
@@ -54,6 +55,7 @@ pub fn try_moves(from: &Path, to: &Path) -> io::Result<Moves> {
         Err(error) => return Err(error.into()),
     };
     let (moved, there) = ("moved".as_ref(), "there".as_ref());
+    let copied = AtomicU64::new(0);
     let start = Instant::now();
     let copied_in = match rename_no_replace(&source, moved, &target, there) {
         Err(Errno::EXIST) => {
@@ -61,11 +63,11 @@ pub fn try_moves(from: &Path, to: &Path) -> io::Result<Moves> {
             None
         }
         Err(Errno::XDEV) => {
-            match copy(&source, moved, &target, there, "part") {
+            match copy(&source, moved, &target, there, "part", &copied) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 other => other?,
             }
-            copy(&source, moved, &target, moved, "part")?;
+            copy(&source, moved, &target, moved, "part", &copied)?;
             // It was copied twice.
             Some(start.elapsed() / 2)
         }

@@ -151,10 +151,9 @@ impl Trial<'_> {
                 command.env_remove(name);
             }
         }
-        command
-            .args(["serve", "--end-with-parent", "--config"])
-            .arg(file)
-            .current_dir(&self.paths.root);
+        let us = std::process::id().to_string();
+        command.args(["serve", "--end-with-parent", &us, "--config"]).arg(file);
+        command.current_dir(&self.paths.root);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         self.mess.spawn(&mut command)
     }

@@ -1,4 +1,4 @@
-//! A question to the address of a service, for the commands that ask one.
+//! A question to a service that runs, for the commands that ask one.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -12,18 +12,18 @@ const ANSWER_BYTES_MAX: u64 = 1 << 20;
 /// What was answered.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The status: 200 if all is well.
+    /// The status: 200 is good.
     pub status: u16,
-    /// The text below the head.
+    /// What stands below the head.
     pub body: String,
 }
 
-/// Asks the service at this address for a page.
+/// Asks whoever serves HTTP at `address` for `path`.
 ///
 /// # Errors
 ///
-/// Nobody answers there in time, or not in HTTP.
-pub fn get(mut address: SocketAddr, page: &str) -> io::Result<Answer> {
+/// If nobody answers in time, or not in HTTP.
+pub fn ask(mut address: SocketAddr, path: &str) -> io::Result<Answer> {
     // Whoever listens everywhere is asked here.
     if address.ip().is_unspecified() {
         address.set_ip(match address.ip() {
@@ -34,15 +34,17 @@ pub fn get(mut address: SocketAddr, page: &str) -> io::Result<Answer> {
     let mut stream = TcpStream::connect_timeout(&address, ANSWER_TIME_MAX)?;
     stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
     stream.set_write_timeout(Some(ANSWER_TIME_MAX))?;
-    write!(stream, "GET {page} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-    let mut text = String::new();
-    stream.take(ANSWER_BYTES_MAX).read_to_string(&mut text)?;
-    parse(&text).ok_or_else(|| io::Error::other("it does not answer as gridmark does"))
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut text = Vec::new();
+    stream.take(ANSWER_BYTES_MAX).read_to_end(&mut text)?;
+    answer(&String::from_utf8_lossy(&text))
+        .ok_or_else(|| io::Error::other("it does not answer as gridmark does"))
 }
 
-fn parse(text: &str) -> Option<Answer> {
+fn answer(text: &str) -> Option<Answer> {
     let (head, body) = text.split_once("\r\n\r\n")?;
-    let status = head.strip_prefix("HTTP/1.1 ")?.split(' ').next()?.parse().ok()?;
+    let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
     Some(Answer { status, body: body.to_owned() })
 }
 
@@ -51,10 +53,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_a_status_and_a_body() {
-        let text = "HTTP/1.1 503 Service Unavailable\r\nx: y\r\n\r\nwhy\n";
-        assert_eq!(parse(text), Some(Answer { status: 503, body: "why\n".into() }));
-        assert_eq!(parse("SSH-2.0-OpenSSH\r\n\r\n"), None);
-        assert_eq!(parse(""), None);
+    fn an_answer_has_a_status_and_a_body_or_is_none_of_ours() {
+        let ill = answer("HTTP/1.1 503 Service Unavailable\r\na: b\r\n\r\none\ntwo\n");
+        assert_eq!(ill, Some(Answer { status: 503, body: "one\ntwo\n".into() }));
+        for text in
+            ["", "SSH-2.0-x\r\n", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 2\r\n\r\n", "200\r\n\r\n"]
+        {
+            assert_eq!(answer(text), None, "{text:?}");
+        }
     }
 }

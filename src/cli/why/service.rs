@@ -1,7 +1,7 @@
 //! What the service that runs says of a submission.
 
 use crate::config::Paths;
-use crate::http::{self, Question};
+use crate::http::{self, Answer, Question};
 use crate::lock::{Holder, is_held};
 use std::collections::BTreeMap;
 use std::io;
@@ -80,9 +80,8 @@ impl Service {
 }
 
 fn answer(address: SocketAddr, question: &Question) -> io::Result<String> {
-    let answer = http::ask(address, &format!("/why?{}", question.to_query()))?;
-    match answer.status {
-        200 => Ok(answer.body),
+    match http::ask(address, &format!("/why?{}", question.to_query()))? {
+        Answer { status: 200, body } => Ok(body),
         _ => Err(io::Error::other("it does not answer as gridmark does")),
     }
 }
