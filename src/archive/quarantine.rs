@@ -51,6 +51,17 @@ impl Archive {
         self.quarantine.join(archived_as.as_path()).symlink_metadata().is_ok()
     }
 
+    /// Opens a file in quarantine for reading, whatever it is: never through a link, and without
+    /// waiting at a FIFO.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub fn read_quarantined(&self, archived_as: &Name) -> io::Result<File> {
+        let (folder, file) = archived_as.split();
+        Folder::open(&self.quarantine, folder)?.open_file(file)
+    }
+
     /// How many files lie in quarantine, of those that are known to have been moved there.
     pub fn quarantined_files(&self) -> u64 {
         let mut known = self.quarantined.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,6 @@
 //! The service: builds the stages, wires them, runs them and ends them in order. It alone names
 //! them all.
 
-mod rebuild;
 mod shown;
 mod stages;
 mod upkeep;
@@ -18,10 +17,10 @@ use crate::lock::{self, Lock};
 use crate::printable;
 use crate::publish::Published;
 use crate::queue::{Limits, Queue};
-use crate::recovery::recover;
+use crate::recovery::{look_for_loss, recover};
 use crate::submission::Claimed;
 use crate::under_way::UnderWay;
-use rebuild::Rebuild;
+use crate::rebuild::{self, Rebuild};
 use shown::Shown;
 use stages::{Ended, Stages};
 use std::io;
@@ -63,13 +62,8 @@ pub enum Error {
         source: io::Error,
     },
     /// A report from which rows are missing cannot be written anew.
-    #[error("cannot write the report {} anew", printable::path(path))]
-    Report {
-        /// The report.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Rebuild(#[from] rebuild::Error),
     /// The address for metrics and health is not to be had.
     #[error("cannot listen on {address}; --listen takes another address")]
     Listen {
@@ -181,17 +175,16 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
         std::fs::create_dir_all(&path).map_err(|source| Error::Folder { path, source })?;
     }
     let lock = Lock::take(&paths.state().join("lock"))?;
-    let ledger = Ledger::open(&paths.state().join("ledger.db"))?;
+    let path = paths.state().join("ledger.db");
+    look_for_loss(&path, &paths.reports())?;
+    let ledger = Ledger::open(&path)?;
     Point::LedgerOpened.pass();
     let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine())
         .map_err(|source| Error::Folder { path: paths.archive(), source })?;
     let (ledger, archive) = (Arc::new(ledger), Arc::new(archive));
-    let rebuild = Rebuild {
-        ledger: Arc::clone(&ledger),
-        archive: Arc::clone(&archive),
-        settings: settings.clone(),
-        tier,
-    };
+    ledger.grade_by(&rebuild::rules(&settings))?;
+    let rebuild = Rebuild::new(&settings, tier, Arc::clone(&ledger), Arc::clone(&archive));
+    rebuild.learn_order()?;
     rebuild.run()?;
     let path = paths.state().join("grading");
     let (under_way, suspects) = UnderWay::open(&path, settings.grade.batch_files_max)
