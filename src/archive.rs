@@ -7,7 +7,7 @@ mod taking;
 #[cfg(test)]
 mod tests;
 
-pub use quarantine::Put;
+pub use quarantine::{Put, note_name};
 pub use taking::{Places, Reader, Taken, Taker};
 
 use crate::submission::{Claimed, Name, Signature};
@@ -51,8 +51,13 @@ impl Archive {
         for folder in [&inbox, &archive, &quarantine] {
             std::fs::create_dir_all(folder)?;
         }
+        Ok(Archive::of(inbox, archive, quarantine))
+    }
+
+    /// The store over these folders as they are, for whoever only looks.
+    pub fn of(inbox: PathBuf, archive: PathBuf, quarantine: PathBuf) -> Archive {
         let (touched, quarantined) = (Mutex::default(), Mutex::default());
-        Ok(Archive { inbox, archive, quarantine, touched, quarantined })
+        Archive { inbox, archive, quarantine, touched, quarantined }
     }
 
     /// The inbox.

@@ -36,6 +36,8 @@
 //! The whole:
 //!
 //! - [`rebuild`]: reports written anew from the ledger and the archive, byte for byte.
+//! - [`verify`]: whether archive, ledger and reports agree.
+//! - [`backup`]: a copy of all three, taken at one moment.
 //! - [`recovery`]: what an earlier run left behind is put right.
 //! - [`lock`]: one instance per root.
 //! - [`service`]: builds the stages, wires them, runs them and ends them in order.
@@ -49,6 +51,7 @@
 
 pub mod archive;
 pub mod aside;
+pub mod backup;
 pub mod board;
 pub mod cli;
 pub mod config;
@@ -76,4 +79,5 @@ pub mod rows;
 pub mod service;
 pub mod submission;
 pub mod under_way;
+pub mod verify;
 pub mod windows;

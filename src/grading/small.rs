@@ -1,8 +1,6 @@
 //! Batches of small files: each is read whole and graded in one go.
 
-use super::{
-    Claimed, Graded, Grading, Signature, Slot, Step, Tally, Trouble, event, guarded, io,
-};
+use super::{Claimed, Graded, Grading, Signature, Slot, Step, Tally, Trouble, event, guarded, io};
 use crate::archive;
 use crate::board::Kind;
 use crate::fail_point::Point;
@@ -89,8 +87,7 @@ impl Grading {
         let parts = &self.parts;
         let submission = (&claimed.name, claimed.attempt, text);
         let cases_max = parts.settings.chunk_cases_max;
-        let marked =
-            whole.mark(submission, (parts.judge, &parts.rules), cases_max, ROWS_BYTES_MAX);
+        let marked = whole.mark(submission, (parts.judge, &parts.rules), cases_max, ROWS_BYTES_MAX);
         let (kind, tally) = marked.ok_or(Trouble::Large)?;
         let blake3 = *blake3::hash(text).as_bytes();
         Ok((kind, tally, Step::Finished { bytes: text.len() as u64, blake3, total: tally }))

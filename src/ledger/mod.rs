@@ -10,6 +10,7 @@ mod order;
 mod place;
 mod reading;
 mod schema;
+mod sound;
 #[cfg(test)]
 mod tests;
 
@@ -63,7 +64,7 @@ pub struct Record {
 }
 
 /// What the ledger knows of a report.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Its path under the reports.
     pub path: Name,

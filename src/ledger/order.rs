@@ -64,8 +64,7 @@ impl Ledger {
     pub fn records_of(&self, submissions: &[i64]) -> Result<Vec<Record>, Error> {
         let connection = self.connection();
         (|| {
-            let mut query =
-                connection.prepare_cached(&reading::all_where("submissions.id = ?"))?;
+            let mut query = connection.prepare_cached(&reading::all_where("submissions.id = ?"))?;
             let one = |id| query.query_row([id], reading::record);
             submissions.iter().map(one).collect::<rusqlite::Result<_>>()
         })()

@@ -112,11 +112,9 @@ impl Ledger {
         &self,
         mut each: impl FnMut(Record, &Finished) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.for_each("step IS NOT NULL ORDER BY step", |mut record| {
-            match record.finished.take() {
-                Some(done) => each(record, &done),
-                None => Ok(()),
-            }
+        self.for_each("step IS NOT NULL ORDER BY step", |mut record| match record.finished.take() {
+            Some(done) => each(record, &done),
+            None => Ok(()),
         })
     }
 

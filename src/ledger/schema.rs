@@ -155,10 +155,11 @@ pub(super) fn copy_into(
     copy: &Path,
 ) -> Result<(), CopyError> {
     let folder = copy.parent().unwrap_or(Path::new("."));
-    let prepared = std::fs::create_dir_all(folder).and_then(|()| match std::fs::remove_file(part) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    });
+    let prepared =
+        std::fs::create_dir_all(folder).and_then(|()| match std::fs::remove_file(part) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        });
     prepared.map_err(CopyError::Io)?;
     let into = ToSqlOutput::Borrowed(ValueRef::Text(part.as_os_str().as_bytes()));
     connection.execute("VACUUM INTO ?", [into]).map_err(CopyError::Sqlite)?;

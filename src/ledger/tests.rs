@@ -114,8 +114,7 @@ fn progress_and_results_survive_a_reopening() {
     let name = [b'p', 0xff];
     let claims =
         ledger.claim(&[candidate(&name), candidate(b"q")], 5, |_| Place::Free).expect("claims");
-    let progress =
-        Progress { tally: Tally::from_counts([1, 2, 3, 4], 5), ..progress() };
+    let progress = Progress { tally: Tally::from_counts([1, 2, 3, 4], 5), ..progress() };
     let report = Name::from_bytes(*b"loose.csv");
     let commit = Commit {
         results: vec![
@@ -241,9 +240,11 @@ fn an_older_ledger_is_brought_forward_and_a_copy_of_it_is_kept() {
     drop(ledger);
     let copy = Connection::open(folder.path().join("ledger.db.format-1")).expect("the copy");
     let told: (i64, i64) = copy
-        .query_row("SELECT user_version, count(*) FROM pragma_user_version, submissions", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
+        .query_row(
+            "SELECT user_version, count(*) FROM pragma_user_version, submissions",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
         .expect("what it holds");
     assert_eq!(told, (1, 4));
 }
@@ -254,13 +255,11 @@ fn rows_are_known_in_the_order_of_commits_and_by_the_rules_of_their_first() {
     let files = [b"p", b"q"].map(|name| candidate(name));
     let claims = ledger.claim(&files, 0, |_| Place::Free).expect("claims");
     let (p, q) = (claims[0].id, claims[1].id);
-    let rules = |case_bytes_max| Rules {
-        case_bytes_max,
-        missing_cases_max: 3,
-        neutralise_formulas: true,
-    };
+    let rules =
+        |case_bytes_max| Rules { case_bytes_max, missing_cases_max: 3, neutralise_formulas: true };
     let further = |cases| Outcome::Progressed { id: p, kind: None, cases, progress: progress() };
-    let done = |id| Outcome::Finished(Finished { tally: Tally::from_counts([9; 4], 0), ..finished(id) });
+    let done =
+        |id| Outcome::Finished(Finished { tally: Tally::from_counts([9; 4], 0), ..finished(id) });
     for (rules, results) in [
         (rules(1), vec![further(4)]),
         (rules(2), vec![done(q), further(5)]),
@@ -272,7 +271,10 @@ fn rows_are_known_in_the_order_of_commits_and_by_the_rules_of_their_first() {
     let order = [("p", 1, 4), ("q", 2, 36), ("p", 3, 5), ("p", 4, 6), ("p", 5, 21)];
     assert_eq!(pieces(&ledger), order.map(|(name, step, cases)| (name.to_owned(), step, cases)));
     let records = ledger.records_of(&[q, p]).expect("records");
-    assert_eq!(records.iter().map(|it| it.rules).collect::<Vec<_>>(), [2, 1].map(|n| Some(rules(n))));
+    assert_eq!(
+        records.iter().map(|it| it.rules).collect::<Vec<_>>(),
+        [2, 1].map(|n| Some(rules(n)))
+    );
     assert_eq!(records[1].graded, Some(Prefix { bytes: 7, blake3: [7; 32] }));
     let count = "SELECT count(*) FROM rules";
     let count: i64 = ledger.connection().query_row(count, [], |row| row.get(0)).expect("a count");

@@ -15,7 +15,7 @@ use crate::board::Kind;
 use crate::config::Settings;
 use crate::event;
 use crate::fail_point::Point;
-use crate::judge::{Judge, Tier};
+use crate::judge::{Judge, Tier, UnsupportedTier};
 use crate::ledger::{self, Ledger, Piece, Record, Report};
 use crate::printable;
 use crate::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, report_of, submission_row};
@@ -98,6 +98,18 @@ pub fn rules(settings: &Settings) -> Rules {
         case_bytes_max: settings.grade.case_bytes_max,
         missing_cases_max: settings.grade.missing_cases_max,
         neutralise_formulas: settings.publish.neutralise_formulas,
+    }
+}
+
+/// The kernels that the settings ask for.
+///
+/// # Errors
+///
+/// If they cannot be had.
+pub fn tier(settings: &Settings) -> Result<Tier, UnsupportedTier> {
+    match settings.grade.tier.trim() {
+        "auto" => Ok(Tier::best()),
+        name => Tier::named(name),
     }
 }
 

@@ -93,7 +93,9 @@ impl Rebuild {
         let is_about_submissions = report.as_bytes() == SUBMISSIONS;
         let wanted = known.values().filter_map(|known| match is_about_submissions {
             true => known.is_done.then_some((known.id, 1)),
-            false => (known.report == *report && known.cases > 0).then_some((known.id, known.cases)),
+            false => {
+                (known.report == *report && known.cases > 0).then_some((known.id, known.cases))
+            }
         });
         let wanted: HashMap<i64, u64> = wanted.collect();
         (wanted == found).then_some(runs)

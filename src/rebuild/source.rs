@@ -285,7 +285,8 @@ impl Streams {
         };
         let kind = stream.next(rebuild.judge, cases, sink)?;
         let done = record.finished.as_ref();
-        let all = done.map(|done| done.tally).or(record.claimed.progress.as_ref().map(|it| it.tally));
+        let all =
+            done.map(|done| done.tally).or(record.claimed.progress.as_ref().map(|it| it.tally));
         if all.is_none_or(|all| stream.tally.cases() < all.cases()) {
             self.open.insert(id, stream);
         } else {
@@ -297,12 +298,7 @@ impl Streams {
 
 impl Stream {
     /// Gives the rows of the next so many cases to `sink`, or of fewer if there are no more.
-    fn next(
-        &mut self,
-        judge: Judge,
-        cases: u64,
-        sink: &mut impl Sink,
-    ) -> io::Result<Option<Kind>> {
+    fn next(&mut self, judge: Judge, cases: u64, sink: &mut impl Sink) -> io::Result<Option<Kind>> {
         let mut left = cases;
         let mut kind = None;
         while left > 0 {

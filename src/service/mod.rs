@@ -17,10 +17,10 @@ use crate::lock::{self, Lock};
 use crate::printable;
 use crate::publish::Published;
 use crate::queue::{Limits, Queue};
+use crate::rebuild::{self, Rebuild};
 use crate::recovery::{look_for_loss, recover};
 use crate::submission::Claimed;
 use crate::under_way::UnderWay;
-use crate::rebuild::{self, Rebuild};
 use shown::Shown;
 use stages::{Ended, Stages};
 use std::io;
@@ -165,10 +165,7 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
     let root = &mut settings.paths.root;
     *root = std::path::absolute(&root)
         .map_err(|source| Error::System { what: "in the working directory", source })?;
-    let tier = match settings.grade.tier.trim() {
-        "auto" => Tier::best(),
-        name => Tier::named(name)?,
-    };
+    let tier = rebuild::tier(&settings)?;
     let paths = &settings.paths;
     for path in [paths.state(), paths.reports(), paths.inbox(), paths.archive(), paths.quarantine()]
     {

@@ -1,0 +1,34 @@
+//! What whoever runs gridmark does with it.
+
+mod backup;
+mod upgrade;
+mod verify;
+
+use crate::kit::Sandbox;
+use crate::kit::cases::{classic, some};
+
+/// A sandbox in which a team has handed in two large files and many small ones, whose rows lie between
+/// each other's; another team has some, and some lie in no folder.
+fn interleaved() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
+    sandbox.set("grade.batch_files_max", 3).set("intake.claim_files_max", 8);
+    sandbox.set("publish.commit_wait_ms_max", 0).set("publish.pending_bytes_max", 4096);
+    sandbox.set("intake.settle_ms", 0).set("intake.scan_every_ms", 20);
+    for n in 0..2 {
+        let large: String = (0..150).map(|i| classic(i + n, "YNYN")).collect();
+        sandbox.rename_in(format!("team/=large {n}"), large);
+    }
+    for i in 0..40 {
+        let folder = ["team/", "other/", ""][i % 3];
+        sandbox.rename_in(format!("{folder}small {i}"), some(i));
+    }
+    sandbox
+}
+
+/// Grades what is in the inbox, to a good end.
+#[track_caller]
+fn grade(sandbox: &mut Sandbox) {
+    let ended = sandbox.once();
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+}
