@@ -9,7 +9,7 @@ mod reports;
 
 use crate::archive::Archive;
 use crate::config;
-use crate::disk::free_bytes;
+use crate::disk::{both, free_bytes};
 use crate::event;
 use crate::fail_point::Point;
 use crate::health::Health;
@@ -253,9 +253,11 @@ impl Publisher {
         if let Some(report) = summaries {
             bytes += reports.append(parts, report, SUBMISSION_HEADER, &[summary])?;
         }
-        reports.sync()?;
+        let archive = || parts.archive.sync().map_err(Error::Archive);
+        let (archive_synced, reports_synced) = both(archive, || reports.sync());
+        reports_synced?;
         Point::ReportsSynced.pass();
-        parts.archive.sync().map_err(Error::Archive)?;
+        archive_synced?;
         Point::ArchiveSynced.pass();
         commit.report_lengths = reports.lengths();
         parts.ledger.commit(&commit)?;
