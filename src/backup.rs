@@ -117,12 +117,11 @@ pub fn backup(
         links,
     };
     let mut copied = Copied::default();
-    let mut places = Vec::new();
-    ledger.for_each_place(|place, has_failed| places.push((place.clone(), has_failed)))?;
-    for (place, has_failed) in places {
-        backup.submission(&place, has_failed, &mut copied)?;
+    ledger.for_each_place(|place, has_failed| {
+        backup.submission(place, has_failed, &mut copied)?;
         on_file();
-    }
+        Ok::<(), Error>(())
+    })?;
     for claim in ledger.open_claims()? {
         // It may not have been moved yet: then it is still in the inbox, and not part of a backup.
         let place = paths.archive().join(claim.claimed.archived_as.as_path());

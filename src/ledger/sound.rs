@@ -96,19 +96,21 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// If the ledger cannot be read.
-    pub fn for_each_place(&self, mut each: impl FnMut(&Name, bool)) -> Result<(), Error> {
+    /// If the ledger cannot be read, or whatever `each` fails with.
+    pub fn for_each_place<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(&Name, bool) -> Result<(), E>,
+    ) -> Result<(), E> {
         let connection = self.connection();
-        (|| {
-            let places = "SELECT archived_as, state = 'failed' FROM submissions";
-            let mut query = connection.prepare(places)?;
-            let mut rows = query.query([])?;
-            while let Some(row) = rows.next()? {
-                each(&row.get(0)?, row.get(1)?);
-            }
-            Ok(())
-        })()
-        .map_err(|error| self.sqlite(error))
+        let failed = |error| E::from(self.sqlite(error));
+        let places = "SELECT archived_as, state = 'failed' FROM submissions";
+        let mut query = connection.prepare(places).map_err(failed)?;
+        let mut rows = query.query([]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let place = (|| Ok((row.get(0)?, row.get(1)?)))().map_err(failed)?;
+            each(&place.0, place.1)?;
+        }
+        Ok(())
     }
 
     /// Writes a copy of all that is committed into a new file at `copy`, also beside the service.

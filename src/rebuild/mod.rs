@@ -20,7 +20,7 @@ use crate::ledger::{self, Ledger, Piece, Record, Report};
 use crate::printable;
 use crate::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, report_of, submission_row};
 use crate::submission::{Name, Rules, Tally};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -113,20 +113,20 @@ pub fn tier(settings: &Settings) -> Result<Tier, UnsupportedTier> {
     }
 }
 
-/// The pieces of each report that is `wanted`, in their order.
+/// The pieces of each of these reports, in their order.
 ///
 /// # Errors
 ///
 /// If the ledger cannot be read.
-pub fn pieces(
+pub fn pieces<'a>(
     ledger: &Ledger,
-    wanted: impl Fn(&Name) -> bool,
-) -> Result<BTreeMap<Name, Vec<Piece>>, ledger::Error> {
-    let mut pieces: BTreeMap<Name, Vec<Piece>> = BTreeMap::new();
+    reports: impl Iterator<Item = &'a Name>,
+) -> Result<HashMap<Name, Vec<Piece>>, ledger::Error> {
+    let mut pieces: HashMap<Name, Vec<Piece>> =
+        reports.map(|report| (report.clone(), Vec::new())).collect();
     ledger.for_each_piece(|name, piece| {
-        let report = report_of(name);
-        if wanted(&report) {
-            pieces.entry(report).or_default().push(piece);
+        if let Some(pieces) = pieces.get_mut(&report_of(name)) {
+            pieces.push(piece);
         }
     })?;
     for pieces in pieces.values_mut() {
@@ -171,7 +171,7 @@ impl Rebuild {
         if damaged.is_empty() {
             return Ok(());
         }
-        let pieces = pieces(&self.ledger, |name| damaged.iter().any(|it| it.path == *name))?;
+        let pieces = pieces(&self.ledger, damaged.iter().map(|report| &report.path))?;
         for Report { path, .. } in &damaged {
             self.write_pieces(path, pieces.get(path).map_or(&[], Vec::as_slice))?;
         }
@@ -185,7 +185,7 @@ impl Rebuild {
     ///
     /// If it cannot be written, or the ledger cannot be used; the next start tries again.
     pub fn write_anew(&self, report: &Name) -> Result<Option<PathBuf>, Error> {
-        let pieces = pieces(&self.ledger, |name| name == report)?;
+        let pieces = pieces(&self.ledger, std::iter::once(report))?;
         self.write_pieces(report, pieces.get(report).map_or(&[], Vec::as_slice))
     }
 

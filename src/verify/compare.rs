@@ -78,6 +78,9 @@ impl<'a> Compared<'a> {
             self.differs = true;
         } else if !is_file {
             self.differ("it is missing".into());
+        } else if !self.report.whole && self.verify.is_running {
+            self.differs = true;
+            self.verify.note(&self.path, "it is being written anew".into(), "look once more later");
         } else if !self.report.whole {
             self.differ("it is being written anew, and that was not finished".into());
         } else if bytes < length {

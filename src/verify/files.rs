@@ -1,14 +1,18 @@
 //! What lies in archive, quarantine and reports, compared with what the ledger knows.
 
-use super::{Error, Known, Places, Verify};
+use super::{Error, Verify};
 use crate::archive::{HIDDEN_PREFIX, note_name};
 use crate::ledger::{Ledger, OpenClaim};
 use crate::submission::Name;
-use std::ffi::OsStr;
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+/// The places of known submissions, by hash: few bytes for each of very many.
+type Places = HashSet<u64>;
 
 impl Verify<'_> {
     pub(super) fn look_at_files(&self) -> Result<(), Error> {
@@ -21,6 +25,7 @@ impl Verify<'_> {
             } else {
                 archived.insert(hasher.hash_one(place));
             }
+            Ok::<(), Error>(())
         })?;
         let paths = &self.settings.paths;
         let archive = paths.archive();
@@ -128,15 +133,14 @@ impl Verify<'_> {
     /// Files among the reports that are none.
     fn look_at_report_files(&self) -> Result<(), Error> {
         let reports = self.settings.paths.reports();
-        let known: Known =
-            self.ledger.reports()?.into_iter().map(|it| (it.path, it.length)).collect();
+        let known: HashSet<Name> = self.ledger.reports()?.into_iter().map(|it| it.path).collect();
         for below in ["", "folders"] {
             let folder = reports.join(below);
             for file in listed(&folder)? {
                 let name = Name::from_bytes(below.as_bytes()).join(&file);
                 let place = folder.join(&file);
                 let text = file.as_bytes();
-                if known.contains_key(&name) || place.is_dir() {
+                if known.contains(&name) || place.is_dir() {
                     continue;
                 }
                 let aside = text.windows(7).any(|part| part == b".aside-");
@@ -174,7 +178,7 @@ fn walk(root: &Path, mut each: impl FnMut(&Name) -> Result<(), Error>) -> Result
 }
 
 /// The names in a folder, sorted; none if it is not there.
-fn listed(path: &Path) -> Result<Vec<std::ffi::OsString>, Error> {
+fn listed(path: &Path) -> Result<Vec<OsString>, Error> {
     let failed = |source| Error::Io { path: path.to_owned(), source };
     let entries = match std::fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -182,6 +186,6 @@ fn listed(path: &Path) -> Result<Vec<std::ffi::OsString>, Error> {
     };
     let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
     let mut names = names.collect::<io::Result<Vec<_>>>().map_err(failed)?;
-    names.sort_by(|a, b| OsStr::cmp(a, b));
+    names.sort_unstable();
     Ok(names)
 }

@@ -14,7 +14,6 @@ use crate::printable;
 use crate::rebuild::{self, Rebuild, pieces};
 use crate::submission::Name;
 use compare::Compared;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -133,8 +132,8 @@ impl Verify<'_> {
             Arc::clone(&self.archive),
         );
         let rebuild = rebuild.in_parallel();
-        let all = pieces(&self.ledger, |name| reports.iter().any(|report| report.path == *name));
-        let (all, counters) = (all?, Counters::default());
+        let all = pieces(&self.ledger, reports.iter().map(|report| &report.path))?;
+        let counters = Counters::default();
         let next = Mutex::new(reports.iter());
         let failed = Mutex::new(None);
         let work = || {
@@ -238,9 +237,3 @@ pub fn meant<'a>(reports: &Path, typed: &Path, known: &'a [Report]) -> Vec<&'a R
     let found = ways.map(|way| known.iter().filter(|report| way(report)).collect::<Vec<_>>());
     found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
 }
-
-/// The places of known submissions, by hash: few bytes for each of very many.
-type Places = std::collections::HashSet<u64>;
-
-/// Reports by their path.
-type Known = BTreeMap<Name, u64>;
