@@ -102,9 +102,7 @@ where
     let lines = fmt::layer().with_writer(writer).log_internal_errors(false).with_ansi(false);
     let lines = match (log.format, reader) {
         (config::LogFormat::Json, _) => lines.json().flatten_event(true).boxed(),
-        (config::LogFormat::Auto, Reader::Journal) => {
-            lines.event_format(journal::Lines).boxed()
-        }
+        (config::LogFormat::Auto, Reader::Journal) => lines.event_format(journal::Lines).boxed(),
         (config::LogFormat::Auto, Reader::Terminal) => lines.with_ansi(true).boxed(),
         (config::LogFormat::Auto | config::LogFormat::Human, _) => lines.boxed(),
     };

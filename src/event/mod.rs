@@ -282,7 +282,9 @@ pub fn liveness(live: &Result<(), String>) {
     gauge!("gridmark_live").set(truth(live.is_ok()));
     match live {
         Ok(()) => info!("all of the service moves again"),
-        Err(reason) => error!(reason, "a part of the service is stuck; if it stays so, restart gridmark"),
+        Err(reason) => {
+            error!(reason, "a part of the service is stuck; if it stays so, restart gridmark")
+        }
     }
 }
 

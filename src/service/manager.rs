@@ -70,7 +70,9 @@ impl Manager {
     /// The settings are read anew.
     pub(super) fn reloading(&self) {
         // Who is not ready yet is starting, and nothing else.
-        if self.told_ready && let Ok(now) = NotifyState::monotonic_usec_now() {
+        if self.told_ready
+            && let Ok(now) = NotifyState::monotonic_usec_now()
+        {
             tell(&[NotifyState::Reloading, now]);
         }
     }

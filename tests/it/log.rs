@@ -112,7 +112,11 @@ fn levels_count_for_all_or_for_parts() {
         ("warn,gridmark::intake=debug", 3),
         ("info,gridmark::intake=off", 1),
     ] {
-        assert_eq!(written(LogFormat::Human, level, Reader::Unknown).lines().count(), events, "{level}");
+        assert_eq!(
+            written(LogFormat::Human, level, Reader::Unknown).lines().count(),
+            events,
+            "{level}"
+        );
     }
     let log = Log { level: "gridmark=loud".into(), ..Log::default() };
     let error = subscriber(&log, Reader::Unknown, Kept::default()).err().unwrap();

@@ -4,6 +4,7 @@
 mod health;
 mod man;
 mod reload;
+mod systemd;
 mod unit;
 
 use std::path::PathBuf;

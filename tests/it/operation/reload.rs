@@ -108,7 +108,11 @@ fn a_file_that_is_wrong_is_refused_with_its_place_and_the_settings_before_stay_i
 fn variables_and_flags_still_go_before_the_file() {
     let mut sandbox = with_file("");
     sandbox.set("intake.settle_ms", 60).start();
-    change(&sandbox, "[intake]\nsettle_ms = 70\ndepth_max = 9\n", "intake.depth_max = 9 (was 64)\n");
+    change(
+        &sandbox,
+        "[intake]\nsettle_ms = 70\ndepth_max = 9\n",
+        "intake.depth_max = 9 (was 64)\n",
+    );
 }
 
 #[test]
@@ -220,7 +224,7 @@ fn a_signal_ends_a_run_that_ends_by_itself() {
 fn it_ends_when_the_terminal_is_closed_in_which_it_was_started() {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let mut sandbox = Sandbox::new();
-    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
     let name = ptsname(&terminal, Vec::new()).unwrap();
@@ -228,9 +232,7 @@ fn it_ends_when_the_terminal_is_closed_in_which_it_was_started() {
     sandbox.start_on(inside);
     // While it is open that signal means what it means elsewhere.
     sandbox.send_hang_up();
-    sandbox.wait_until("it has read its settings", |sandbox| {
-        sandbox.metrics().of(APPLIED) == 1.0
-    });
+    sandbox.wait_until("it has read its settings", |sandbox| sandbox.metrics().of(APPLIED) == 1.0);
     drop(terminal);
     sandbox.send_hang_up();
     assert_eq!(sandbox.wait_for_end().status.code(), Some(0));
