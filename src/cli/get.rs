@@ -34,7 +34,8 @@ pub(super) fn get(mut address: SocketAddr, path: &str) -> io::Result<Answer> {
     let mut stream = TcpStream::connect_timeout(&address, ANSWER_TIME_MAX)?;
     stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
     stream.set_write_timeout(Some(ANSWER_TIME_MAX))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
     let mut text = Vec::new();
     stream.take(ANSWER_BYTES_MAX).read_to_end(&mut text)?;
     answer(&String::from_utf8_lossy(&text))

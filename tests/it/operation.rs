@@ -1,9 +1,17 @@
 //! What operators set up around the service, and what they are given: systemd, packages,
-//! containers, manuals.
+//! containers, manuals, what watches it.
 
+mod container;
+mod dashboard;
+mod guest;
 mod health;
 mod man;
+mod package;
+mod prometheus;
+mod promql;
+mod queries;
 mod reload;
+mod runbook;
 mod systemd;
 mod unit;
 

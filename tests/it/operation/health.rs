@@ -45,8 +45,7 @@ fn without_a_service_there_is_no_answer() {
     let mut sandbox = Sandbox::new();
     let root = sandbox.path("");
     let root = ["--root", root.to_str().unwrap()];
-    let none =
-        (Some(1), format!("no answer\n  no service runs at {}\n", root[1].trim_end_matches('/')));
+    let none = (Some(1), format!("no answer\n  no service runs at {}\n", root[1]));
     assert_eq!(health(&root), none);
     sandbox.start();
     let address = sandbox.address().to_string();
