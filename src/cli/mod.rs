@@ -3,13 +3,18 @@
 //! Each command is a module with its `Args` and its `run`.
 
 mod asked;
+pub mod completions;
 pub mod config;
 mod draw;
 pub mod fill;
 pub mod generate;
+mod get;
 pub mod grade;
+pub mod health;
 pub mod judge;
 mod listing;
+pub mod man;
+pub mod reload;
 pub mod retry;
 mod screen;
 pub mod serve;
@@ -19,6 +24,7 @@ pub mod why;
 mod windows;
 
 use crate::board::Kind;
+use crate::log;
 use crate::printable;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -47,6 +53,10 @@ enum Command {
     Serve(serve::Args),
     /// Say why a file has not been graded, or how it was
     Why(why::Args),
+    /// Say whether the service is well
+    Health(health::Args),
+    /// Have the service that runs read its settings anew
+    Reload(reload::Args),
     /// Hand in again what lies in quarantine
     Retry(retry::Args),
     /// Answer as the source problems ask for, from standard input to standard output
@@ -59,6 +69,10 @@ enum Command {
     Generate(generate::Args),
     /// Show the settings in force and where each came from, or check a settings file
     Config(config::Args),
+    /// Print what lets a shell complete the command line
+    Completions(completions::Args),
+    /// Print the manual
+    Man(man::Args),
 }
 
 /// Does what the command line says.
@@ -74,19 +88,24 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         }
         Some(Command::Serve(args)) => serve::run(args),
         Some(Command::Why(args)) => why::run(args),
+        Some(Command::Health(args)) => health::run(args),
+        Some(Command::Reload(args)) => reload::run(args),
         Some(Command::Retry(args)) => retry::run(args),
         Some(Command::Judge(args)) => judge::run(args),
         Some(Command::Grade(args)) => grade::run(args),
         Some(Command::Fill(args)) => fill::run(args),
         Some(Command::Generate(args)) => generate::run(args),
         Some(Command::Config(args)) => config::run(args),
+        Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man(args)) => man::run(&args),
     }
 }
 
 /// Says on standard error what went wrong: on one line, whatever names and values are in it.
 pub fn complain(told: &str) {
     // Where standard error is closed too, the exit code is all that can be told.
-    let _ = writeln!(io::stderr(), "gridmark: {}", printable::line(&told));
+    let prefix = if log::is_journal() { log::ERROR_PREFIX } else { "" };
+    let _ = writeln!(io::stderr(), "{prefix}gridmark: {}", printable::line(&told));
 }
 
 /// How a kind is typed.

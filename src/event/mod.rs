@@ -4,9 +4,11 @@
 //! contents of files appear in log lines and never in labels.
 
 mod recorder;
+mod reload;
 mod words;
 
 pub use recorder::Recorder;
+pub use reload::{reload_refused, reloaded, setting_changed, setting_held, settings_read};
 pub use words::{ScanReason, Via, WatchMode};
 
 use crate::board::{Kind, Verdict};
@@ -275,12 +277,14 @@ pub fn disk_free(bytes: u64, bytes_min: u64) {
     gauge!("gridmark_disk_free_min_bytes").set(bytes_min as f64);
 }
 
-/// A thread of the service is stuck, or all of them move again.
+/// A part of the service that has work to do does not get on, or all of them move again.
 pub fn liveness(live: &Result<(), String>) {
     gauge!("gridmark_live").set(truth(live.is_ok()));
     match live {
-        Ok(()) => info!("all threads move again"),
-        Err(reason) => error!(reason, "a thread is stuck; if it stays so, restart gridmark"),
+        Ok(()) => info!("all of the service moves again"),
+        Err(reason) => {
+            error!(reason, "a part of the service is stuck; if it stays so, restart gridmark")
+        }
     }
 }
 

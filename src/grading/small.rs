@@ -42,6 +42,7 @@ impl Grading {
         let mut spent = Spent::default();
         for claimed in batch {
             let start = Instant::now();
+            slot.get_on();
             match guarded(|| self.grade_small(&claimed, &mut files, &mut scratch)) {
                 Ok((kind, tally, step)) => {
                     if let Step::Finished { bytes, .. } = step {
@@ -91,11 +92,11 @@ impl Grading {
         super::hooks::run(&claimed.name);
         rows.clear();
         let case_rows = self.case_rows(claimed);
-        let mut reader =
-            Reader::new(kind_by_name(claimed.name.as_bytes()), limits(&self.parts.settings));
+        let settings = self.parts.settings.get();
+        let mut reader = Reader::new(kind_by_name(claimed.name.as_bytes()), limits(&settings));
         let mut tally = Tally::default();
         let mut at = 0;
-        found.cases_max = self.parts.settings.chunk_cases_max;
+        found.cases_max = settings.chunk_cases_max;
         loop {
             found.clear();
             let window = &text[at..];
@@ -125,7 +126,7 @@ impl Grading {
     ) -> Result<usize, Trouble> {
         let opened = files.open(&claimed.archived_as);
         let (mut file, before) = self.what_was_taken(opened, claimed)?;
-        if before.bytes > self.parts.settings.chunk_bytes_max as u64 {
+        if before.bytes > self.parts.settings.get().chunk_bytes_max as u64 {
             return Err(Trouble::Large);
         }
         let bytes = before.bytes as usize;

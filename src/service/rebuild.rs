@@ -26,6 +26,8 @@ pub(super) struct Rebuild {
     pub(super) archive: Arc<Archive>,
     pub(super) settings: Settings,
     pub(super) tier: Tier,
+    /// Called whenever a part of a report is written.
+    pub(super) on_part: Box<dyn Fn() + Send>,
 }
 
 impl Rebuild {
@@ -89,6 +91,7 @@ impl Rebuild {
             out.write_all(SUBMISSION_HEADER.as_bytes()).map_err(failed)?;
             return self.ledger.for_each_finished(|claimed, done| {
                 half_written(out);
+                (self.on_part)();
                 out.write_all(&row_of(&claimed, &done, neutralise)).map_err(failed)
             });
         }
@@ -149,6 +152,7 @@ impl Rebuild {
             let (text, found) = (window.text(), window.found());
             done += marker.mark(text, found, cases, done + 1, &mut marks, &mut rows).cases();
             out.write_all(&rows)?;
+            (self.on_part)();
             rows.clear();
             if done == cases_max {
                 break;

@@ -1,10 +1,18 @@
-//! What whoever runs gridmark is given: packages, containers, manuals.
+//! What operators set up around the service, and what they are given: systemd, packages,
+//! containers, manuals, what watches it.
 
+mod container;
 mod dashboard;
+mod guest;
+mod health;
+mod man;
+mod package;
 mod prometheus;
 mod promql;
 mod queries;
+mod reload;
 mod runbook;
+mod unit;
 
 use std::path::PathBuf;
 
