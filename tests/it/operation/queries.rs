@@ -59,7 +59,7 @@ impl Query {
         if results.is_empty() {
             return Some("it gives nothing".into());
         }
-        let wrong = results.iter().find_map(|result| {
+        results.iter().find_map(|result| {
             let labels = label_names(&result["metric"]).collect::<BTreeSet<_>>();
             let missing = self.labels.iter().find(|label| !labels.contains(*label));
             let is_number = result["value"][1].as_str().is_some_and(|value| value != "NaN");
@@ -68,8 +68,7 @@ impl Query {
                 None if is_number => None,
                 None => Some(format!("{result} is no number")),
             }
-        });
-        wrong
+        })
     }
 
     fn told(&self, wrong: &str) -> String {
