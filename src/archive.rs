@@ -9,7 +9,7 @@ mod taking;
 mod tests;
 
 pub use attempt::{Guard, Moves, try_moves};
-pub use quarantine::Put;
+pub use quarantine::{Put, note_name};
 pub use taking::{Places, Reader, Taken, Taker};
 
 use crate::submission::{Claimed, Name, Signature};
@@ -56,9 +56,14 @@ impl Archive {
         for folder in [&inbox, &archive, &quarantine] {
             std::fs::create_dir_all(folder)?;
         }
+        Ok(Archive::of(inbox, archive, quarantine))
+    }
+
+    /// The store over these folders as they are, for whoever only looks.
+    pub fn of(inbox: PathBuf, archive: PathBuf, quarantine: PathBuf) -> Archive {
         let (touched, quarantined) = (Mutex::default(), Mutex::default());
         let copied_bytes = AtomicU64::new(0);
-        Ok(Archive { inbox, archive, quarantine, touched, quarantined, copied_bytes })
+        Archive { inbox, archive, quarantine, touched, quarantined, copied_bytes }
     }
 
     /// The inbox.

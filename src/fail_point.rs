@@ -7,6 +7,10 @@
 /// A moment between two steps, of which a crash may see the first done and the second not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
+    /// An older ledger is copied, and nothing is done to it.
+    LedgerCopied,
+    /// It is brought forward, and that is not committed.
+    LedgerHalfMigrated,
     /// The ledger is open, and nothing has been done with it.
     LedgerOpened,
     /// A batch of claims is recorded, and no file of it is moved.
@@ -73,7 +77,9 @@ pub enum Point {
 
 impl Point {
     /// All of them, in the order of the flow.
-    pub const ALL: [Point; 31] = [
+    pub const ALL: [Point; 33] = [
+        Point::LedgerCopied,
+        Point::LedgerHalfMigrated,
         Point::LedgerOpened,
         Point::Claimed,
         Point::FileMoved,

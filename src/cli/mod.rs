@@ -3,6 +3,7 @@
 //! Each command is a module with its `Args` and its `run`.
 
 mod asked;
+pub mod backup;
 pub mod completions;
 pub mod config;
 pub mod doctor;
@@ -19,6 +20,7 @@ pub mod retry;
 mod screen;
 pub mod serve;
 mod table;
+pub mod verify;
 mod walk;
 pub mod why;
 mod windows;
@@ -28,7 +30,6 @@ use crate::log;
 use crate::printable;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand};
-use std::error::Error as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -61,6 +62,10 @@ enum Command {
     Reload(reload::Args),
     /// Hand in again what lies in quarantine
     Retry(retry::Args),
+    /// Say whether archive, ledger and reports agree, and write reports anew
+    Verify(verify::Args),
+    /// Copy ledger, archive and reports, also while the service runs
+    Backup(backup::Args),
     /// Answer as the source problems ask for, from standard input to standard output
     Judge(judge::Args),
     /// Mark files and explain the marks
@@ -94,6 +99,8 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Health(args)) => health::run(args),
         Some(Command::Reload(args)) => reload::run(args),
         Some(Command::Retry(args)) => retry::run(args),
+        Some(Command::Verify(args)) => verify::run(args),
+        Some(Command::Backup(args)) => backup::run(args),
         Some(Command::Judge(args)) => judge::run(args),
         Some(Command::Grade(args)) => grade::run(args),
         Some(Command::Fill(args)) => fill::run(args),
@@ -109,6 +116,18 @@ pub fn complain(told: &str) {
     // Where standard error is closed too, the exit code is all that can be told.
     let prefix = if log::is_journal() { log::ERROR_PREFIX } else { "" };
     let _ = writeln!(io::stderr(), "{prefix}gridmark: {}", printable::line(&told));
+}
+
+/// What went wrong and why, on one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        told.push_str(": ");
+        told.push_str(&error.to_string());
+        cause = error.source();
+    }
+    told
 }
 
 /// How a kind is typed.
@@ -141,6 +160,9 @@ pub enum Error {
     /// The service cannot run.
     #[error(transparent)]
     Service(#[from] crate::service::Error),
+    /// It cannot be looked whether all agrees.
+    #[error(transparent)]
+    Verify(crate::verify::Error),
     /// The command was not typed as it must be.
     #[error("{0}")]
     Usage(String),
@@ -154,14 +176,7 @@ impl Error {
 
     /// What went wrong and why, on one line.
     fn with_causes(&self) -> String {
-        let mut told = self.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            told.push_str(": ");
-            told.push_str(&error.to_string());
-            cause = error.source();
-        }
-        told
+        with_causes(self)
     }
 
     /// Whether a file or folder cannot be used, and it is this one.

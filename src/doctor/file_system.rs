@@ -7,6 +7,7 @@ use crate::config::Settings;
 use crate::ledger::{self, Ledger};
 use crate::lock::{self, Lock};
 use crate::printable;
+use crate::recovery::look_for_loss;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -157,7 +158,8 @@ pub(super) fn new_ledger(folders: &Folders) -> Option<Finding> {
 /// The ledger that is there; beside it, the latest time in it.
 pub(super) fn old_ledger(folders: &Folders) -> (Option<Finding>, Option<i64>) {
     let path = folders.state.path.join("ledger.db");
-    match Ledger::look(&path) {
+    let looked = look_for_loss(&path, &folders.reports.path).and_then(|()| Ledger::look(&path));
+    match looked {
         Ok(None) => (None, None),
         Ok(Some(look)) => {
             let (submissions, open) = (look.submissions, look.open);
@@ -170,15 +172,17 @@ pub(super) fn old_ledger(folders: &Folders) -> (Option<Finding>, Option<i64>) {
         Err(ledger::Error::Older { found, known, .. }) => {
             let what = format!(
                 "{} has format {found}; the next start of the service brings it forward to {known}, \
-                 and there is no way back",
+                 and an older gridmark refuses it then",
                 printable::path(&path)
             );
-            let remedy = "back up the state folder before";
+            let remedy =
+                "back up all before, with the gridmark that is in use now: gridmark backup";
             (Some(Finding::warn("ledger", what, remedy)), None)
         }
         Err(error) => {
             let remedy = match error {
                 ledger::Error::Newer { .. } => "use the newest gridmark that ever ran here",
+                ledger::Error::Lost { .. } => "put a copy from a backup in its place",
                 _ => {
                     "stop the service, move the folder of the state away as it is, and put a backup \
                      in its place"

@@ -92,6 +92,15 @@ pub fn report_set_aside(report: &Name, aside: &Path, why: &str) {
     error!(%report, aside = %printable::path(aside), why, "a report was changed by someone else; their copy is kept aside");
 }
 
+/// An older gridmark did not note in which order it appended rows; whether the report told that.
+pub fn order_taken_over(report: &Name, is_known: bool) {
+    if is_known {
+        info!(%report, "the order of its rows is taken over into the ledger");
+    } else {
+        warn!(%report, "the order of its rows is not known; were it written anew, rows might change places");
+    }
+}
+
 /// Something of the state that somebody has removed is there again.
 pub fn state_restored(what: &'static str) {
     warn!(
@@ -301,7 +310,7 @@ pub fn readiness(reasons: &[String]) {
 /// The rows of a submission cannot be written anew, since its file cannot be read.
 pub fn rebuild_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_rebuild_errors_total").increment(1);
-    error!(%name, error = %printable::line(error), "cannot write the rows of a submission anew: its file in the archive cannot be read");
+    error!(%name, error = %printable::line(error), "cannot write the rows of a submission anew: what was graded is not to be had any more");
 }
 
 /// A report was replaced or removed by someone else; it is there again with all that is committed.

@@ -10,14 +10,13 @@ mod small;
 mod stream;
 
 use crate::archive::Archive;
-use crate::board::{Kind, Mark};
 use crate::config::{self, Live};
 use crate::event;
-use crate::format::{Found, Limits};
 use crate::judge::Judge;
+use crate::marking::{Marker, limits};
 use crate::queue::{Budget, Queue};
 use crate::rows::CaseRows;
-use crate::submission::{Claimed, Graded, Signature, Step, Tally};
+use crate::submission::{Claimed, Graded, Rules, Signature, Step, Tally};
 use crate::under_way::{Slot, UnderWay};
 use rayon::ThreadPool;
 use std::fs::File;
@@ -25,9 +24,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::time::{Duration, Instant};
-
-/// Cases that one thread marks at a time, so that few faults are in memory at once.
-const CASES_A_TASK: usize = 512;
 
 /// How long a file is left alone for which the system had too little.
 const STARVED_PAUSE: Duration = Duration::from_millis(200);
@@ -52,8 +48,8 @@ pub struct Parts {
     pub give_back: Box<dyn Fn(Claimed, String) + Send + Sync>,
     /// Its settings, which may change.
     pub settings: Arc<Live<config::Grade>>,
-    /// Whether text in reports is kept from being taken for formulas.
-    pub neutralise_formulas: bool,
+    /// The rules by which submissions are graded, unless they were begun by others.
+    pub rules: Rules,
 }
 
 /// The grading stage.
@@ -139,8 +135,8 @@ impl Grading {
         }
     }
 
-    fn case_rows(&self, claimed: &Claimed) -> CaseRows {
-        CaseRows::new(&claimed.name, claimed.attempt, self.parts.neutralise_formulas)
+    fn case_rows(&self, claimed: &Claimed, rules: &Rules) -> CaseRows {
+        CaseRows::new(&claimed.name, claimed.attempt, rules.neutralise_formulas)
     }
 
     /// Opens a submission's file and makes sure that it is what was taken.
@@ -251,14 +247,6 @@ fn failed(claimed: Claimed, reason: String, total: Tally) -> Graded {
     Graded { claimed, rows: Vec::new(), tally: Tally::default(), kind: None, step }
 }
 
-/// What a reader takes upon itself by these settings.
-pub fn limits(settings: &config::Grade) -> Limits {
-    Limits {
-        case_bytes_max: settings.case_bytes_max,
-        missing_cases_max: settings.missing_cases_max,
-    }
-}
-
 /// Runs `work`; a panic of it is a failure of ours with the panic's words.
 fn guarded<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
     // What a panic leaves half done is thrown away by the caller.
@@ -270,42 +258,5 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
                 .unwrap_or("no words");
             Err(Trouble::Failed(format!("grading panicked: {words}")))
         }
-    }
-}
-
-/// Marks cases and appends their rows.
-pub struct Marker<'a> {
-    /// Marks the cases.
-    pub judge: Judge,
-    /// Writes the rows.
-    pub rows: &'a CaseRows,
-    /// The kind of the cases, if it could be told.
-    pub kind: Option<Kind>,
-}
-
-impl Marker<'_> {
-    /// Marks the cases from `cases` in `found`, the first of which has this number in the
-    /// submission. `marks` is memory to be used again.
-    pub fn mark(
-        &self,
-        window: &[u8],
-        found: &Found,
-        cases: std::ops::Range<usize>,
-        first_number: u64,
-        marks: &mut Vec<Mark>,
-        rows: &mut Vec<u8>,
-    ) -> Tally {
-        let mut tally = Tally::default();
-        let mut number = first_number;
-        for task in found.cases[cases].chunks(CASES_A_TASK) {
-            marks.clear();
-            self.judge.mark(window, task, &found.puzzles, marks);
-            for mark in marks.iter() {
-                tally.count(mark);
-                self.rows.append(number, self.kind, mark, rows);
-                number += 1;
-            }
-        }
-        tally
     }
 }

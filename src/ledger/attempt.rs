@@ -1,6 +1,6 @@
 //! Whether a ledger works in a folder, and whether one that is there is sound.
 
-use super::{Connection, Error, Ledger, schema};
+use super::{Error, Ledger, schema};
 use std::path::Path;
 
 /// What a look at a ledger tells.
@@ -55,11 +55,11 @@ impl Ledger {
         let Some(ledger) = Ledger::open_to_read(path)? else {
             return Ok(None);
         };
-        let connection = ledger.connection();
-        let sound = check(&connection).map_err(|error| ledger.sqlite(error))?;
-        if let Err(found) = sound {
-            return Err(Error::Damaged { path: path.to_owned(), found });
+        let faults = ledger.faults()?;
+        if !faults.is_empty() {
+            return Err(Error::Damaged { path: path.to_owned(), found: faults.join("; ") });
         }
+        let connection = ledger.connection();
         let look = connection.query_row(
             "SELECT count(*), count(*) FILTER (WHERE state = 'claimed'),
              max(max(received_at), coalesce(max(graded_at), 0)) FROM submissions",
@@ -71,9 +71,4 @@ impl Ledger {
         );
         look.map(Some).map_err(|error| ledger.sqlite(error))
     }
-}
-
-fn check(connection: &Connection) -> rusqlite::Result<Result<(), String>> {
-    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    Ok(if found == "ok" { Ok(()) } else { Err(found) })
 }

@@ -13,10 +13,10 @@ use crate::disk::{both, free_bytes};
 use crate::event;
 use crate::fail_point::Point;
 use crate::health::Health;
-use crate::ledger::{Commit, Finished, Ledger, quarantine_note};
+use crate::ledger::{Commit, Ledger, Outcome, quarantine_note};
 use crate::printable;
 use crate::queue::{Budget, Queue};
-use crate::rows::{CASE_HEADER, Outcome, SUBMISSION_HEADER, submission_row};
+use crate::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, submission_row};
 use crate::submission::{Claimed, Graded, Name, Status, Step};
 use error::Error;
 use jiff::Timestamp;
@@ -28,9 +28,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
-
-/// The report with a row per submission.
-pub const SUBMISSIONS: &[u8] = b"submissions.csv";
 
 /// The longest time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
@@ -237,23 +234,12 @@ impl Publisher {
         let mut commit = Commit::default();
         let mut summary = Vec::new();
         for result in &pending.results {
-            match &result.step {
-                Step::Chunk { checkpoint } => commit.progressed.push(result.progress(checkpoint)),
-                Step::Finished { bytes, blake3, total } => {
-                    let status = Status::of(total);
-                    let done = result.done(graded_at_ms, status, *total);
-                    commit.finished.push(Finished { bytes: *bytes, blake3: Some(*blake3), ..done });
-                }
-                Step::Failed { reason, total } => {
-                    let done = result.done(graded_at_ms, Status::Failed, *total);
-                    commit.finished.push(Finished { reason: Some(reason.clone()), ..done });
-                }
+            let outcome = result.outcome(graded_at_ms);
+            if let Outcome::Finished(done) = &outcome {
+                let neutralise = result.neutralises(neutralise);
+                summary.extend_from_slice(&submission_row(&result.claimed, done, neutralise));
             }
-            if !matches!(result.step, Step::Chunk { .. })
-                && let Some(done) = commit.finished.last()
-            {
-                summary.extend_from_slice(&row_of(&result.claimed, done, neutralise));
-            }
+            commit.results.push(outcome);
         }
         reports.make_room(|name| pending.rows.contains_key(name) || name.as_bytes() == SUBMISSIONS);
         let mut bytes = 0;
@@ -340,17 +326,4 @@ impl Publisher {
         }
         event::quarantine_holds(self.parts.archive.quarantined_files());
     }
-}
-
-/// The row of a submission that is done, in `submissions.csv`.
-pub fn row_of(claimed: &Claimed, done: &Finished, neutralise: bool) -> Vec<u8> {
-    let outcome = Outcome {
-        status: done.status,
-        graded_at_ms: done.graded_at_ms,
-        bytes: done.bytes,
-        blake3: done.blake3.as_ref(),
-        kind: done.kind,
-        tally: done.tally,
-    };
-    submission_row(claimed, &outcome, neutralise)
 }

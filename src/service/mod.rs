@@ -3,7 +3,6 @@
 
 mod manager;
 mod pulse;
-mod rebuild;
 mod reload;
 mod shown;
 mod signals;
@@ -24,11 +23,11 @@ use crate::lock::{self, Lock};
 use crate::printable;
 use crate::publish::Published;
 use crate::queue::Queue;
-use crate::recovery::recover;
+use crate::rebuild::{self, Rebuild};
+use crate::recovery::{look_for_loss, recover};
 use crate::submission::Claimed;
 use crate::under_way::UnderWay;
 use pulse::Pulse;
-use rebuild::Rebuild;
 pub use reload::Source;
 use reload::{Answer, Reload, Sections};
 use shown::Shown;
@@ -72,13 +71,8 @@ pub enum Error {
         source: io::Error,
     },
     /// A report from which rows are missing cannot be written anew.
-    #[error("cannot write the report {} anew", printable::path(path))]
-    Report {
-        /// The report.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Rebuild(#[from] rebuild::Error),
     /// The address for metrics and health is not to be had.
     #[error("cannot listen on {address}; --listen takes another address")]
     Listen {
@@ -191,28 +185,24 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
     let root = &mut settings.paths.root;
     *root = std::path::absolute(&root)
         .map_err(|source| Error::System { what: "in the working directory", source })?;
-    let tier = match settings.grade.tier.trim() {
-        "auto" => Tier::best(),
-        name => Tier::named(name)?,
-    };
+    let tier = rebuild::tier(&settings)?;
     let paths = &settings.paths;
     for path in [paths.state(), paths.reports(), paths.inbox(), paths.archive(), paths.quarantine()]
     {
         std::fs::create_dir_all(&path).map_err(|source| Error::Folder { path, source })?;
     }
     let lock = Lock::take(&paths.state().join("lock"))?;
-    let ledger = Ledger::open(&paths.state().join("ledger.db"))?;
+    let path = paths.state().join("ledger.db");
+    look_for_loss(&path, &paths.reports())?;
+    let ledger = Ledger::open(&path)?;
     Point::LedgerOpened.pass();
     let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine())
         .map_err(|source| Error::Folder { path: paths.archive(), source })?;
     let (ledger, archive) = (Arc::new(ledger), Arc::new(archive));
-    let rebuild = Rebuild {
-        ledger: Arc::clone(&ledger),
-        archive: Arc::clone(&archive),
-        settings: settings.clone(),
-        tier,
-        on_part: Box::new(manager::starting()),
-    };
+    ledger.grade_by(&rebuild::rules(&settings))?;
+    let rebuild = Rebuild::new(&settings, tier, Arc::clone(&ledger), Arc::clone(&archive));
+    let rebuild = rebuild.telling(Box::new(manager::starting()));
+    rebuild.learn_order()?;
     rebuild.run()?;
     let path = paths.state().join("grading");
     let (under_way, suspects) = UnderWay::open(&path, settings.grade.batch_files_max)

@@ -1,6 +1,5 @@
 //! The threads of the stages, and their end in the order of the flow.
 
-use super::rebuild::Rebuild;
 use super::{Shared, descriptors_max};
 use crate::config::Settings;
 use crate::event;
@@ -10,6 +9,7 @@ use crate::judge::Judge;
 use crate::pool;
 use crate::publish::{self, Publisher};
 use crate::queue::{Budget, Queue};
+use crate::rebuild::{self, Rebuild};
 use crate::submission::Claimed;
 use std::error::Error as _;
 use std::io;
@@ -70,7 +70,7 @@ impl Stages {
             under_way: Arc::clone(&shared.under_way),
             give_back: Box::new(move |claimed, why| to_intake.give_back(claimed, why)),
             settings: Arc::clone(&shared.sections.grade),
-            neutralise_formulas: settings.publish.neutralise_formulas,
+            rules: rebuild::rules(settings),
         }));
         let publisher = Publisher::new(publish_parts(shared, budget));
         let on_room = Arc::clone(&mailbox);
@@ -163,18 +163,14 @@ pub fn descriptors_wanted(settings: &Settings) -> usize {
 }
 
 fn rebuild(shared: &Shared) -> publish::RebuildReport {
+    let (ledger, archive) = (Arc::clone(&shared.ledger), Arc::clone(&shared.archive));
     let rebuilt = Arc::clone(&shared.rebuilt);
-    let rebuild = Rebuild {
-        ledger: Arc::clone(&shared.ledger),
-        archive: Arc::clone(&shared.archive),
-        settings: shared.settings.clone(),
-        tier: shared.tier,
-        on_part: Box::new(move || {
+    let rebuild =
+        Rebuild::new(&shared.settings, shared.tier, ledger, archive).telling(Box::new(move || {
             rebuilt.fetch_add(1, Ordering::Relaxed);
-        }),
-    };
+        }));
     Box::new(move |report| {
-        rebuild.write_anew(report).map_err(|error| match error.source() {
+        rebuild.write_anew(report).map(drop).map_err(|error| match error.source() {
             Some(cause) => format!("{error}: {cause}"),
             None => error.to_string(),
         })

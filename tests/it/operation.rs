@@ -1,6 +1,7 @@
 //! What operators set up around the service, and what they are given: systemd, packages,
 //! containers, manuals, what watches it.
 
+mod backup;
 mod container;
 mod dashboard;
 mod doctor;
@@ -13,8 +14,13 @@ mod promql;
 mod queries;
 mod reload;
 mod runbook;
+mod systemd;
 mod unit;
+mod upgrade;
+mod verify;
 
+use crate::kit::Sandbox;
+use crate::kit::cases::{classic, some};
 use std::path::PathBuf;
 
 /// Where the system has this program.
@@ -33,4 +39,30 @@ fn has_tool(name: &str, expected: &str) -> bool {
         eprintln!("SKIPPED, NOT TESTED: {name} is not installed");
     }
     is_there
+}
+
+/// A sandbox in which a team has handed in two large files and many small ones, whose rows lie between
+/// each other's; another team has some, and some lie in no folder.
+fn interleaved() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
+    sandbox.set("grade.batch_files_max", 3).set("intake.claim_files_max", 8);
+    sandbox.set("publish.commit_wait_ms_max", 0).set("publish.pending_bytes_max", 4096);
+    sandbox.set("intake.settle_ms", 0).set("intake.scan_every_ms", 20);
+    for n in 0..2 {
+        let large: String = (0..150).map(|i| classic(i + n, "YNYN")).collect();
+        sandbox.rename_in(format!("team/=large {n}"), large);
+    }
+    for i in 0..40 {
+        let folder = ["team/", "other/", ""][i % 3];
+        sandbox.rename_in(format!("{folder}small {i}"), some(i));
+    }
+    sandbox
+}
+
+/// Grades what is in the inbox, to a good end.
+#[track_caller]
+fn grade(sandbox: &mut Sandbox) {
+    let ended = sandbox.once();
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
 }

@@ -431,22 +431,23 @@ fn a_slower_tier_than_there_is_is_a_warning() {
 
 #[test]
 fn a_ledger_that_cannot_be_used_is_told() {
-    let sandbox = Sandbox::new();
-    let change = |sandbox: &Sandbox, version: i64| {
-        sandbox.ledger().pragma_update(None, "user_version", version).unwrap();
+    let mut sandbox = Sandbox::new();
+    sandbox.rename_in("p", some(1));
+    assert!(sandbox.once().status.success());
+    let format = |sandbox: &Sandbox| -> i64 {
+        sandbox.ledger().query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
     };
-    let mut made = sandbox;
-    made.rename_in("p", some(1));
-    assert!(made.once().status.success());
-    let sandbox = made;
+    let change = |sandbox: &Sandbox, format: i64| {
+        sandbox.ledger().pragma_update(None, "user_version", format).unwrap();
+    };
+    let known = format(&sandbox);
     change(&sandbox, 99);
     fails(&examine(&sandbox), "ledger", &["has format 99", "use the newest gridmark"]);
     change(&sandbox, 1);
-    has(&examine(&sandbox), "ledger", "warn", &["has format 1", "brings it forward", "back up"]);
-    change(&sandbox, 2);
+    has(&examine(&sandbox), "ledger", "warn", &["has format 1", "brings it forward", "backup"]);
+    change(&sandbox, known);
     has(&examine(&sandbox), "ledger", "ok ", &["is sound: 1 submissions"]);
     let whole = fs::read(sandbox.path("state/ledger.db")).unwrap();
-    // A row that the pages of the tables hold no more.
     let mut damaged = whole.clone();
     damaged[4096..8192].fill(0x55);
     sandbox.write("state/ledger.db", &damaged);
@@ -455,6 +456,8 @@ fn a_ledger_that_cannot_be_used_is_told() {
     fails(&examine(&sandbox), "ledger", &["ends inside a page", "backup"]);
     sandbox.write("state/ledger.db", "this is no database, but something that a person wrote\n");
     fails(&examine(&sandbox), "ledger", &["not a database", "backup"]);
+    fs::remove_file(sandbox.path("state/ledger.db")).unwrap();
+    fails(&examine(&sandbox), "ledger", &["is missing, but there are marks in", "backup"]);
 }
 
 #[test]
