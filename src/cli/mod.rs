@@ -4,13 +4,18 @@
 
 mod asked;
 pub mod backup;
+pub mod completions;
 pub mod config;
 mod draw;
 pub mod fill;
 pub mod generate;
+mod get;
 pub mod grade;
+pub mod health;
 pub mod judge;
 mod listing;
+pub mod man;
+pub mod reload;
 pub mod retry;
 mod screen;
 pub mod serve;
@@ -21,6 +26,7 @@ pub mod why;
 mod windows;
 
 use crate::board::Kind;
+use crate::log;
 use crate::printable;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -48,6 +54,10 @@ enum Command {
     Serve(serve::Args),
     /// Say why a file has not been graded, or how it was
     Why(why::Args),
+    /// Say whether the service is well
+    Health(health::Args),
+    /// Have the service that runs read its settings anew
+    Reload(reload::Args),
     /// Hand in again what lies in quarantine
     Retry(retry::Args),
     /// Say whether archive, ledger and reports agree, and write reports anew
@@ -64,6 +74,10 @@ enum Command {
     Generate(generate::Args),
     /// Show the settings in force and where each came from, or check a settings file
     Config(config::Args),
+    /// Print what lets a shell complete the command line
+    Completions(completions::Args),
+    /// Print the manual
+    Man(man::Args),
 }
 
 /// Does what the command line says.
@@ -79,6 +93,8 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         }
         Some(Command::Serve(args)) => serve::run(args),
         Some(Command::Why(args)) => why::run(args),
+        Some(Command::Health(args)) => health::run(args),
+        Some(Command::Reload(args)) => reload::run(args),
         Some(Command::Retry(args)) => retry::run(args),
         Some(Command::Verify(args)) => verify::run(args),
         Some(Command::Backup(args)) => backup::run(args),
@@ -87,13 +103,16 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Fill(args)) => fill::run(args),
         Some(Command::Generate(args)) => generate::run(args),
         Some(Command::Config(args)) => config::run(args),
+        Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man(args)) => man::run(&args),
     }
 }
 
 /// Says on standard error what went wrong: on one line, whatever names and values are in it.
 pub fn complain(told: &str) {
     // Where standard error is closed too, the exit code is all that can be told.
-    let _ = writeln!(io::stderr(), "gridmark: {}", printable::line(&told));
+    let prefix = if log::is_journal() { log::ERROR_PREFIX } else { "" };
+    let _ = writeln!(io::stderr(), "{prefix}gridmark: {}", printable::line(&told));
 }
 
 /// What went wrong and why, on one line.

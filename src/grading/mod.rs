@@ -10,7 +10,7 @@ mod small;
 mod stream;
 
 use crate::archive::Archive;
-use crate::config;
+use crate::config::{self, Live};
 use crate::event;
 use crate::judge::Judge;
 use crate::marking::{Marker, limits};
@@ -46,8 +46,8 @@ pub struct Parts {
     pub under_way: Arc<UnderWay>,
     /// Gives a file back to intake because it changed while it was read, and says how.
     pub give_back: Box<dyn Fn(Claimed, String) + Send + Sync>,
-    /// Its settings.
-    pub settings: config::Grade,
+    /// Its settings, which may change.
+    pub settings: Arc<Live<config::Grade>>,
     /// The rules by which submissions are graded, unless they were begun by others.
     pub rules: Rules,
 }
@@ -97,9 +97,12 @@ impl Grading {
 
     /// Grades small files until the queue has come to its end.
     pub fn run_batches(self: &Arc<Self>) {
-        let settings = &self.parts.settings;
-        let bytes_max = settings.batch_bytes_max as u64;
-        while let Some(batch) = self.parts.queue.next_batch(settings.batch_files_max, bytes_max) {
+        let next_batch = || {
+            let settings = self.parts.settings.get();
+            let bytes_max = settings.batch_bytes_max as u64;
+            self.parts.queue.next_batch(settings.batch_files_max, bytes_max)
+        };
+        while let Some(batch) = next_batch() {
             self.batches.take(1);
             let grading = Arc::clone(self);
             self.parts.pool.spawn(move || {
@@ -177,7 +180,7 @@ impl Grading {
     /// Fails what the process has died over too often.
     fn look_at_deaths(&self, claimed: &Claimed) -> Result<(), Trouble> {
         let deaths = claimed.deaths;
-        if deaths < self.parts.settings.tries_max {
+        if deaths < self.parts.settings.get().tries_max {
             return Ok(());
         }
         let times = if deaths == 1 { "once".to_owned() } else { format!("{deaths} times") };
@@ -208,7 +211,7 @@ impl Grading {
 
     /// Deals with a file that was not graded. If it has failed for good that is its result.
     fn deal_with(&self, trouble: Trouble, mut claimed: Claimed, total: Tally) -> Option<Graded> {
-        let tries_max = self.parts.settings.tries_max;
+        let tries_max = self.parts.settings.get().tries_max;
         match trouble {
             Trouble::Changed(why) => {
                 (self.parts.give_back)(claimed, why);

@@ -37,6 +37,7 @@ impl Grading {
         let mut spent = Spent::default();
         for claimed in batch {
             let start = Instant::now();
+            slot.get_on();
             match guarded(|| self.grade_small(&claimed, &mut files, &mut scratch)) {
                 Ok((kind, tally, step)) => {
                     if let Step::Finished { bytes, .. } = step {
@@ -86,7 +87,7 @@ impl Grading {
         super::hooks::run(&claimed.name);
         let parts = &self.parts;
         let submission = (&claimed.name, claimed.attempt, text);
-        let cases_max = parts.settings.chunk_cases_max;
+        let cases_max = parts.settings.get().chunk_cases_max;
         let marked = whole.mark(submission, (parts.judge, &parts.rules), cases_max, ROWS_BYTES_MAX);
         let (kind, tally) = marked.ok_or(Trouble::Large)?;
         let blake3 = *blake3::hash(text).as_bytes();
@@ -103,7 +104,7 @@ impl Grading {
     ) -> Result<usize, Trouble> {
         let opened = files.open(&claimed.archived_as);
         let (mut file, before) = self.what_was_taken(opened, claimed)?;
-        if before.bytes > self.parts.settings.chunk_bytes_max as u64 {
+        if before.bytes > self.parts.settings.get().chunk_bytes_max as u64 {
             return Err(Trouble::Large);
         }
         let bytes = before.bytes as usize;

@@ -91,8 +91,8 @@ impl Grading {
     }
 
     fn stream(&self, claimed: &mut Claimed, slot: &Slot<'_>) -> Result<(), Trouble> {
-        let (stream, handed_on) = self.open_stream(claimed)?;
-        let (send, chunks) = sync_channel(self.parts.settings.chunks_ahead_max);
+        let (stream, handed_on) = self.open_stream(claimed, slot)?;
+        let (send, chunks) = sync_channel(self.parts.settings.get().chunks_ahead_max);
         let (give_back, spare) = channel();
         thread::scope(|scope| {
             let hand_on =
@@ -108,9 +108,13 @@ impl Grading {
         })
     }
 
-    fn open_stream(&self, claimed: &Claimed) -> Result<(Stream, HandedOn), Trouble> {
+    fn open_stream(
+        &self,
+        claimed: &Claimed,
+        slot: &Slot<'_>,
+    ) -> Result<(Stream, HandedOn), Trouble> {
         let (mut file, before) = self.open(claimed)?;
-        let settings = &self.parts.settings;
+        let settings = self.parts.settings.get();
         let kind = kind_by_name(claimed.name.as_bytes());
         #[cfg(debug_assertions)]
         super::hooks::run(&claimed.name);
@@ -123,7 +127,7 @@ impl Grading {
             Some(progress) => {
                 let reader = Reader::resume(kind, limits(&rules), &progress.checkpoint)
                     .map_err(|error| Trouble::Failed(format!("its checkpoint: {error}")))?;
-                self.hash_up_to(reader.offset(), &mut file, &mut hasher)?;
+                self.hash_up_to(reader.offset(), &mut file, &mut hasher, slot)?;
                 let graded = prefix(&hasher);
                 if progress.graded.is_some_and(|before| before != graded) {
                     let bytes = graded.bytes;
@@ -152,8 +156,10 @@ impl Grading {
         offset: u64,
         file: &mut File,
         hasher: &mut blake3::Hasher,
+        slot: &Slot<'_>,
     ) -> Result<(), Trouble> {
         while hasher.count() < offset {
+            slot.get_on();
             if self.parts.queue.leaves_large() {
                 return Err(Trouble::Left);
             }
@@ -207,6 +213,7 @@ impl Grading {
         give_back: &Sender<Window>,
     ) -> Result<bool, Trouble> {
         for Chunk { window, marked, checkpoint } in chunks {
+            slot.get_on();
             handed_on.hasher.update(window.consumed());
             let lost = |_| Err(Trouble::Failed("the thread that marked it is gone".into()));
             let Marked { rows, tally, took } = marked.recv().unwrap_or_else(lost)?;

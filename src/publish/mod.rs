@@ -8,7 +8,7 @@ mod pending;
 mod reports;
 
 use crate::archive::Archive;
-use crate::config;
+use crate::config::{self, Live};
 use crate::disk::{both, free_bytes};
 use crate::event;
 use crate::fail_point::Point;
@@ -31,9 +31,6 @@ use std::time::{Duration, Instant};
 
 /// The longest time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
-
-/// How long results wait for others at most, in times of what the last commit took.
-const WAIT_IN_COMMITS: u32 = 2;
 
 /// The pause after the first failed commit; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -62,8 +59,8 @@ pub struct Parts {
     pub open_reports_max: usize,
     /// Writes a report anew that somebody has damaged; or why it cannot, in words.
     pub rebuild: RebuildReport,
-    /// Its settings.
-    pub settings: config::Publish,
+    /// Its settings, which may change.
+    pub settings: Arc<Live<config::Publish>>,
     /// Whether the service is to end.
     pub stopping: Arc<AtomicBool>,
     /// What has been published.
@@ -89,8 +86,8 @@ pub struct Publisher {
     parts: Parts,
     reports: Reports,
     pending: Pending,
-    /// How long the last commit took.
-    last_commit: Duration,
+    /// How long the last commit took, and the one before.
+    last_commits: [Duration; 2],
     /// Results for which there is no room in this commit.
     backlog: VecDeque<Graded>,
     /// When it is next looked whether somebody has changed a report.
@@ -109,7 +106,7 @@ impl Publisher {
             pending: Pending::default(),
             backlog: VecDeque::new(),
             next_look: Instant::now(),
-            last_commit: Duration::ZERO,
+            last_commits: [Duration::ZERO; 2],
             gave_up: false,
         }
     }
@@ -153,15 +150,16 @@ impl Publisher {
         }
     }
 
-    /// How long results may wait for others: the more a commit costs, the longer, so that commits
-    /// take up a part of the time only.
+    /// How long results may wait for others: as long as a commit takes, so that commits take up a
+    /// part of the time only. One that the disk held up makes no others wait.
     fn wait_max(&self) -> Duration {
-        let most = Duration::from_millis(self.parts.settings.commit_wait_ms_max);
-        most.min(self.last_commit * WAIT_IN_COMMITS)
+        let most = Duration::from_millis(self.parts.settings.get().commit_wait_ms_max);
+        let [last, before] = self.last_commits;
+        most.min(last).min(before)
     }
 
     fn is_full(&self) -> bool {
-        self.pending.bytes >= self.parts.settings.pending_bytes_max
+        self.pending.bytes >= self.parts.settings.get().pending_bytes_max
             || self.pending.rows.len() >= self.parts.open_reports_max
     }
 
@@ -194,15 +192,16 @@ impl Publisher {
     /// could not be done.
     fn commit(&mut self) -> bool {
         let mut pause = FIRST_PAUSE;
-        let pause_max = Duration::from_millis(self.parts.settings.retry_ms_max);
+        let pause_max = Duration::from_millis(self.parts.settings.get().retry_ms_max);
         let mut tries_at_the_end = 0;
         loop {
             self.parts.health.beat("publish");
             let start = Instant::now();
             match self.try_commit() {
                 Ok(bytes) => {
-                    self.last_commit = start.elapsed();
-                    event::committed(bytes, self.last_commit);
+                    let took = start.elapsed();
+                    self.last_commits = [took, self.last_commits[0]];
+                    event::committed(bytes, took);
                     self.parts.health.well("reports");
                     self.settle_up();
                     return true;
@@ -231,7 +230,7 @@ impl Publisher {
         self.look_at_disk()?;
         let Publisher { parts, reports, pending, .. } = self;
         let graded_at_ms = Timestamp::now().as_millisecond();
-        let neutralise = parts.settings.neutralise_formulas;
+        let neutralise = parts.settings.get().neutralise_formulas;
         let mut commit = Commit::default();
         let mut summary = Vec::new();
         for result in &pending.results {
@@ -268,7 +267,7 @@ impl Publisher {
 
     /// Makes sure that a commit leaves as much of the disk free as it should.
     fn look_at_disk(&self) -> std::result::Result<(), Error> {
-        let least = self.parts.settings.disk_free_bytes_min;
+        let least = self.parts.settings.get().disk_free_bytes_min;
         let folder = printable::path(&self.parts.reports).to_string();
         match free_bytes(&self.parts.reports) {
             Ok(free) if free < least => Err(Error::DiskNearlyFull { folder, free, least }),

@@ -382,7 +382,7 @@ mod tests {
             reports,
             open_reports_max: 8,
             rebuild: Box::new(rebuild),
-            settings: config::Publish::default(),
+            settings: Arc::default(),
             stopping: Arc::default(),
             published: Arc::default(),
         }

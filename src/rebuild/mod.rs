@@ -54,6 +54,8 @@ pub struct Rebuild {
     chunk_cases_max: usize,
     /// Whether small submissions are marked side by side.
     is_parallel: bool,
+    /// Called whenever a part of a report is written, or of a file is read for it.
+    on_part: Box<dyn Fn() + Send + Sync>,
 }
 
 /// Where the rows of a report go, in their order.
@@ -152,12 +154,18 @@ impl Rebuild {
             chunk_bytes_max: settings.grade.chunk_bytes_max,
             chunk_cases_max: settings.grade.chunk_cases_max,
             is_parallel: false,
+            on_part: Box::new(|| {}),
         }
     }
 
     /// The same, which marks small submissions side by side.
     pub fn in_parallel(self) -> Rebuild {
         Rebuild { is_parallel: true, ..self }
+    }
+
+    /// The same, which calls this whenever it has got on a little.
+    pub fn on_part(self, on_part: impl Fn() + Send + Sync + 'static) -> Rebuild {
+        Rebuild { on_part: Box::new(on_part), ..self }
     }
 
     /// Writes every report anew that is damaged.
@@ -205,7 +213,8 @@ impl Rebuild {
         let part = PathBuf::from(part);
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(failed)?;
-        let mut out = Anew { out: BufWriter::new(File::create(&part).map_err(failed)?) };
+        let out = BufWriter::new(File::create(&part).map_err(failed)?);
+        let mut out = Anew { out, on_part: &*self.on_part };
         self.rows_of(report, pieces, &mut out)?;
         let file = out.out.into_inner().map_err(|error| failed(error.into_error()))?;
         file.sync_all().map_err(failed)?;
@@ -248,15 +257,17 @@ impl Rebuild {
 }
 
 /// A report that is written.
-struct Anew {
+struct Anew<'a> {
     out: BufWriter<File>,
+    on_part: &'a (dyn Fn() + Send + Sync),
 }
 
-impl Sink for Anew {
+impl Sink for Anew<'_> {
     fn rows(&mut self, rows: &[u8]) -> io::Result<()> {
         Point::ReportHalfWritten.pass_or(|| {
             let _ = self.out.flush();
         });
+        (self.on_part)();
         self.out.write_all(rows)
     }
 

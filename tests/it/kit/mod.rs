@@ -4,6 +4,7 @@
 pub mod cases;
 pub mod crashes;
 pub mod island;
+pub mod manager;
 pub mod random;
 pub mod reports;
 mod stream;
@@ -44,6 +45,8 @@ pub struct Sandbox {
     island: Option<Island>,
     /// How many descriptors they may have, if not as many as we.
     descriptors_max: Option<u64>,
+    /// Where it is written which system calls they make, if it is.
+    calls: Option<PathBuf>,
     daemon: Option<Daemon>,
 }
 
@@ -94,6 +97,7 @@ impl Sandbox {
             user: None,
             island: None,
             descriptors_max: None,
+            calls: None,
             daemon: None,
         }
     }
@@ -142,6 +146,7 @@ impl Sandbox {
         let program = env!("CARGO_BIN_EXE_gridmark");
         let mut command = match (&self.island, self.descriptors_max) {
             (Some(island), _) => island.command(program),
+            _ if self.calls.is_some() => self.traced(program),
             (None, Some(most)) => {
                 let mut shell = Command::new("/bin/sh");
                 shell.args(["-c", "ulimit -n $0 && exec \"$@\""]).arg(most.to_string());
@@ -252,6 +257,16 @@ impl Sandbox {
     /// Sends SIGTERM.
     pub fn send_terminate(&self) {
         self.send(Signal::TERM);
+    }
+
+    /// Sends SIGHUP.
+    pub fn send_hang_up(&self) {
+        self.send(Signal::HUP);
+    }
+
+    /// Sends SIGABRT, as a watchdog does that was not fed.
+    pub fn send_abort(&self) {
+        self.send(Signal::ABORT);
     }
 
     /// Keeps the process from doing anything, until it is to go on.

@@ -136,6 +136,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("anyhow", &["main"]),
     ("axum", &["http"]),
     ("clap", &["cli", "main"]),
+    ("clap_complete", &["cli"]),
+    ("clap_mangen", &["cli"]),
     ("hyper", &["http"]),
     ("hyper_util", &["http"]),
     ("metrics", &["event"]),
