@@ -342,7 +342,6 @@ impl Report {
 mod tests {
     use super::*;
     use crate::archive::Archive;
-    use crate::config;
     use crate::health::Health;
     use crate::queue::{Budget, Limits, Queue};
     use std::fs;

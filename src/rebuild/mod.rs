@@ -54,7 +54,7 @@ pub struct Rebuild {
     chunk_cases_max: usize,
     /// Whether small submissions are marked side by side.
     is_parallel: bool,
-    /// Called whenever a part of a report is written, or of a file is read for it.
+    /// Called whenever a part of a report is written.
     on_part: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -163,9 +163,9 @@ impl Rebuild {
         Rebuild { is_parallel: true, ..self }
     }
 
-    /// The same, which calls this whenever it has got on a little.
-    pub fn on_part(self, on_part: impl Fn() + Send + Sync + 'static) -> Rebuild {
-        Rebuild { on_part: Box::new(on_part), ..self }
+    /// The same, which calls this whenever a part of a report is written.
+    pub fn telling(self, on_part: Box<dyn Fn() + Send + Sync>) -> Rebuild {
+        Rebuild { on_part, ..self }
     }
 
     /// Writes every report anew that is damaged.

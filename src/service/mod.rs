@@ -199,7 +199,7 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
     let (ledger, archive) = (Arc::new(ledger), Arc::new(archive));
     ledger.grade_by(&rebuild::rules(&settings))?;
     let rebuild = Rebuild::new(&settings, tier, Arc::clone(&ledger), Arc::clone(&archive));
-    let rebuild = rebuild.on_part(manager::starting());
+    let rebuild = rebuild.telling(Box::new(manager::starting()));
     rebuild.learn_order()?;
     rebuild.run()?;
     let path = paths.state().join("grading");
