@@ -13,6 +13,7 @@ mod promql;
 mod queries;
 mod reload;
 mod runbook;
+mod systemd;
 mod unit;
 mod upgrade;
 mod verify;

@@ -65,7 +65,8 @@ impl Prometheus {
         let mut prometheus = Prometheus { child, folder, address: None };
         sandbox.wait_until("Prometheus listens", |_| prometheus.find_address());
         sandbox.wait_until("Prometheus has scraped", |_| {
-            !prometheus.query("gridmark_commit_errors_total").is_empty()
+            let found = prometheus.try_query("gridmark_commit_errors_total");
+            found.is_ok_and(|found| !found.is_empty())
         });
         prometheus
     }

@@ -3,7 +3,9 @@
 use crate::kit::Sandbox;
 use crate::kit::cases::{hexudoku, some};
 use crate::kit::manager::Manager;
+use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const WATCHDOG: &str = "WATCHDOG=1";
@@ -176,4 +178,61 @@ fn a_disk_that_takes_no_reports_is_told_and_is_no_reason_to_be_killed() {
     let status = "STATUS=finishing what was taken: 1 under way";
     assert!(told.iter().any(|line| line == status), "{told:#?}");
     assert_eq!(sandbox.wait_for_end().status.code(), Some(1));
+}
+
+/// What the journal would get of a run with this name in its environment for its stream.
+fn log_in_journal(name: impl FnOnce(&str) -> String) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("inbox")).unwrap();
+    std::fs::write(folder.path().join("inbox/bad\nname"), hexudoku(1)).unwrap();
+    std::fs::write(folder.path().join("inbox/good"), hexudoku(1)).unwrap();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let found = rustix::fs::fstat(&writer).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer);
+    command.args(["serve", "--once", "--root"]).arg(folder.path());
+    command.env("JOURNAL_STREAM", name(&format!("{}:{}", found.st_dev, found.st_ino)));
+    command.env("GRIDMARK_PUBLISH_DISK_FREE_BYTES_MIN", "0");
+    command.env("GRIDMARK_LOG_LEVEL", "debug").env("GRIDMARK_GRADE_TRIES_MAX", "1");
+    command.env("TEST_GRIDMARK_PANIC_ON", "bad\nname");
+    let mut child = command.spawn().unwrap();
+    // Our own end of the pipe goes with it.
+    drop(command);
+    let mut log = String::new();
+    reader.read_to_string(&mut log).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{log}");
+    log
+}
+
+#[test]
+fn the_journal_gets_a_line_for_each_event_with_its_priority() {
+    let log = log_in_journal(|stream| stream.to_owned());
+    let told =
+        |line: &str| assert!(log.lines().any(|told| told.starts_with(line)), "{line}\n{log}");
+    told("<6>gridmark grades what is dropped into the inbox version=");
+    told("<7>taken into the archive files=");
+    told(r"<3>moved into quarantine name=bad\x0Aname reason=");
+    assert!(!log.contains("gridmark::event") && !log.contains('\x1b'), "{log}");
+    // A panic's own words are not ours.
+    let is_event = |line: &&str| line.starts_with('<');
+    let others = log.lines().filter(|line| !is_event(line)).collect::<Vec<_>>().join("\n");
+    assert!(!others.contains("quarantine") && others.contains("panicked at"), "{others}");
+
+    let elsewhere = log_in_journal(|stream| format!("{stream}0"));
+    assert!(elsewhere.contains("Z  INFO gridmark::event: ") && !elsewhere.contains("\n<"));
+}
+
+#[test]
+fn what_keeps_it_from_starting_is_an_error_in_the_journal() {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let found = rustix::fs::fstat(&writer).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer);
+    command.env("JOURNAL_STREAM", format!("{}:{}", found.st_dev, found.st_ino));
+    command.args(["serve", "--config", "/nonexistent"]);
+    assert_eq!(command.status().unwrap().code(), Some(1));
+    drop(command);
+    let mut log = String::new();
+    reader.read_to_string(&mut log).unwrap();
+    assert!(log.starts_with("<3>gridmark: cannot read the settings file /nonexistent: "), "{log}");
 }
