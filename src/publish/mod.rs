@@ -35,9 +35,6 @@ pub const SUBMISSIONS: &[u8] = b"submissions.csv";
 /// The longest time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// How long results wait for others at most, in times of what the last commit took.
-const WAIT_IN_COMMITS: u32 = 2;
-
 /// The pause after the first failed commit; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
@@ -92,8 +89,8 @@ pub struct Publisher {
     parts: Parts,
     reports: Reports,
     pending: Pending,
-    /// How long the last commit took.
-    last_commit: Duration,
+    /// How long the last commit took, and the one before.
+    last_commits: [Duration; 2],
     /// Results for which there is no room in this commit.
     backlog: VecDeque<Graded>,
     /// When it is next looked whether somebody has changed a report.
@@ -112,7 +109,7 @@ impl Publisher {
             pending: Pending::default(),
             backlog: VecDeque::new(),
             next_look: Instant::now(),
-            last_commit: Duration::ZERO,
+            last_commits: [Duration::ZERO; 2],
             gave_up: false,
         }
     }
@@ -156,11 +153,12 @@ impl Publisher {
         }
     }
 
-    /// How long results may wait for others: the more a commit costs, the longer, so that commits
-    /// take up a part of the time only.
+    /// How long results may wait for others: as long as a commit takes, so that commits take up a
+    /// part of the time only. One that the disk held up makes no others wait.
     fn wait_max(&self) -> Duration {
         let most = Duration::from_millis(self.parts.settings.get().commit_wait_ms_max);
-        most.min(self.last_commit * WAIT_IN_COMMITS)
+        let [last, before] = self.last_commits;
+        most.min(last).min(before)
     }
 
     fn is_full(&self) -> bool {
@@ -204,8 +202,9 @@ impl Publisher {
             let start = Instant::now();
             match self.try_commit() {
                 Ok(bytes) => {
-                    self.last_commit = start.elapsed();
-                    event::committed(bytes, self.last_commit);
+                    let took = start.elapsed();
+                    self.last_commits = [took, self.last_commits[0]];
+                    event::committed(bytes, took);
                     self.parts.health.well("reports");
                     self.settle_up();
                     return true;
