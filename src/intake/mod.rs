@@ -171,13 +171,6 @@ impl Watching {
     }
 }
 
-fn quiet(settings: &config::Intake) -> Quiet {
-    Quiet {
-        settle: Duration::from_millis(settings.settle_ms),
-        open: Duration::from_millis(settings.open_settle_ms),
-    }
-}
-
 impl Intake {
     /// The stage, and the mailbox by which others reach it.
     pub fn new(parts: Parts) -> (Intake, Arc<Mailbox>) {
@@ -190,7 +183,7 @@ impl Intake {
             inbox: parts.archive.inbox().to_owned(),
         };
         let intake = Intake {
-            waiting: WaitingRoom::new(quiet(&settings), settings.waiting_files_max),
+            waiting: WaitingRoom::new(Quiet::of(&settings), settings.waiting_files_max),
             settings,
             mailbox: Arc::clone(&mailbox),
             hints,
@@ -244,7 +237,7 @@ impl Intake {
             return;
         }
         let watch_changed = settings.watch != self.settings.watch;
-        self.waiting.set_limits(quiet(&settings), settings.waiting_files_max);
+        self.waiting.set_limits(Quiet::of(&settings), settings.waiting_files_max);
         self.watching.settings = Arc::clone(&settings);
         self.settings = settings;
         if watch_changed {

@@ -7,6 +7,7 @@
 mod tests;
 
 use super::watch::Hint;
+use crate::config;
 use crate::event::Via;
 use crate::submission::{Name, Signature};
 use std::collections::hash_map::Entry;
@@ -23,6 +24,16 @@ pub struct Quiet {
     /// A file that was seen being written and not closed yet; or one that is empty, which may have
     /// been made a moment ago.
     pub open: Duration,
+}
+
+impl Quiet {
+    /// How long that is by these settings.
+    pub fn of(settings: &config::Intake) -> Quiet {
+        Quiet {
+            settle: Duration::from_millis(settings.settle_ms),
+            open: Duration::from_millis(settings.open_settle_ms),
+        }
+    }
 }
 
 /// What is known of whoever writes to a file.

@@ -237,7 +237,7 @@ impl Sandbox {
         self.spawn_with(&["--once"]);
     }
 
-    /// Starts the service, with its log on this terminal, and waits until it serves HTTP.
+    /// Starts the service, with its log on this terminal, and waits until it is ready.
     pub fn start_on(&mut self, terminal: File) {
         assert!(self.daemon.is_none(), "it runs already");
         let mut child = self.command(&ANY_PORT).stderr(terminal).spawn().unwrap();
@@ -252,6 +252,7 @@ impl Sandbox {
         self.wait_until("it serves HTTP", |sandbox| address(sandbox).is_some());
         let address = address(self);
         self.daemon.as_mut().unwrap().address = address;
+        self.wait_until("it is ready", |sandbox| sandbox.get("/readyz").contains(" 200 "));
     }
 
     fn spawn_with(&mut self, args: &[&str]) {
