@@ -1,12 +1,14 @@
 //! The folders through which a submission's file goes: taken from the inbox into the archive, read
 //! there, put back, or moved into quarantine. Never over an existing file, never through a link.
 
+mod attempt;
 mod folder;
 mod quarantine;
 mod taking;
 #[cfg(test)]
 mod tests;
 
+pub use attempt::{Guard, Moves, try_moves};
 pub use quarantine::{Put, note_name};
 pub use taking::{Places, Reader, Taken, Taker};
 

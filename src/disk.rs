@@ -18,6 +18,13 @@ pub fn free_bytes(path: &Path) -> Result<u64, String> {
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
+/// How many files and folders can still be made where `path` lies; `None` if there is no such limit,
+/// or it is not told.
+pub fn free_inodes(path: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(path).ok()?;
+    (found.f_files > 0).then_some(found.f_favail)
+}
+
 /// Waits for the disk in two ways at a time: what is asked of a file system at the same moment, it
 /// makes durable together.
 pub fn both<A: Send, B>(one: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {

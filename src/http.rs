@@ -4,8 +4,10 @@
 //! connections, the size of a request, the time to send one and the time to take the answer. A
 //! connection carries one request. Whoever has a place and says nothing loses it to one who waits.
 
+mod client;
 mod question;
 
+pub use client::{Answer, ask};
 pub use question::Question;
 
 use axum::Router;

@@ -47,6 +47,7 @@
 //! - [`config`]: settings from defaults, file, environment and flags, each with its origin.
 //! - [`http`]: metrics and health on one address.
 //! - [`log`]: what is told on standard error.
+//! - [`doctor`]: whether a machine has what the service needs.
 //! - [`cli`]: the commands that people type.
 
 pub mod archive;
@@ -56,6 +57,7 @@ pub mod board;
 pub mod cli;
 pub mod config;
 pub mod disk;
+pub mod doctor;
 pub mod event;
 pub mod fail_point;
 pub mod format;

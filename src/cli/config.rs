@@ -108,7 +108,7 @@ fn text(path: &Path) -> Result<&str, Error> {
 }
 
 /// A time as people type it, in milliseconds.
-fn milliseconds(time: &str) -> Result<u64, String> {
+pub(super) fn milliseconds(time: &str) -> Result<u64, String> {
     let digits = time.len() - time.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = time.split_at(digits);
     let factor = match unit.trim_start() {

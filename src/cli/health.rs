@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::asked::Whose;
-use super::get::{Answer, get};
+use crate::http::{self, Answer};
 use crate::lock::{Holder, is_held};
 use crate::printable;
 use std::io::{self, Write};
@@ -77,7 +77,7 @@ fn address(whose: &Whose) -> Result<Result<SocketAddr, String>, Error> {
 
 /// What is answered there, if it is what gridmark answers.
 fn ask(address: SocketAddr, path: &str) -> Result<Answer, String> {
-    match get(address, path) {
+    match http::ask(address, path) {
         Ok(answer @ Answer { status: 200 | 503, .. }) => Ok(answer),
         Ok(Answer { status, .. }) => {
             Err(format!("{address}: it answers {status}, as gridmark does not"))

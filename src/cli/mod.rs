@@ -6,10 +6,10 @@ mod asked;
 pub mod backup;
 pub mod completions;
 pub mod config;
+pub mod doctor;
 mod draw;
 pub mod fill;
 pub mod generate;
-mod get;
 pub mod grade;
 pub mod health;
 pub mod judge;
@@ -54,6 +54,8 @@ enum Command {
     Serve(serve::Args),
     /// Say why a file has not been graded, or how it was
     Why(why::Args),
+    /// Check this machine before the event
+    Doctor(doctor::Args),
     /// Say whether the service is well
     Health(health::Args),
     /// Have the service that runs read its settings anew
@@ -93,6 +95,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         }
         Some(Command::Serve(args)) => serve::run(args),
         Some(Command::Why(args)) => why::run(args),
+        Some(Command::Doctor(args)) => doctor::run(args),
         Some(Command::Health(args)) => health::run(args),
         Some(Command::Reload(args)) => reload::run(args),
         Some(Command::Retry(args)) => retry::run(args),

@@ -1,9 +1,9 @@
 //! `gridmark reload`: the service that runs reads its settings anew, and says what came of it.
 
 use super::asked::Whose;
-use super::get::{Answer, get};
 use super::{Error, complain};
 use crate::config::Paths;
+use crate::http::{self, Answer};
 use crate::lock::{Holder, is_held};
 use crate::printable;
 use rustix::process::{Pid, Signal, kill_process};
@@ -118,7 +118,7 @@ fn signal(process: u32) -> io::Result<()> {
 /// How often this process has read its settings anew, and what came of the last time.
 fn reloads(address: SocketAddr, process: u32) -> Result<(u64, String), String> {
     let stranger = || format!("something else than process {process} answers at {address}");
-    match get(address, PATH) {
+    match http::ask(address, PATH) {
         Ok(Answer { status: 200, body }) => told(&body, process).ok_or_else(stranger),
         Ok(_) => Err(stranger()),
         Err(error) => Err(format!("process {process} does not answer at {address}: {error}")),

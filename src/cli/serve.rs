@@ -6,6 +6,7 @@ use crate::config::Settings;
 use crate::log;
 use crate::service::{self, Mode, Outcome, Progress, Source};
 use indicatif::{ProgressBar, ProgressStyle};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -34,6 +35,9 @@ pub struct Args {
     /// Grade what is in the inbox, then exit
     #[arg(long)]
     pub once: bool,
+    /// End when the process ends that has started this one, and has this number
+    #[arg(long, value_name = "PID", hide = true)]
+    end_with_parent: Option<i32>,
 }
 
 impl Args {
@@ -56,6 +60,13 @@ impl Args {
 /// If the settings are wrong or the service cannot start.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     let (settings, control) = args.settings()?;
+    if let Some(parent) = args.end_with_parent {
+        // Where the system cannot do that, whoever started it has to end it.
+        let _ = set_parent_process_death_signal(Some(Signal::TERM));
+        if getppid().map(Pid::as_raw_pid) != Some(parent) {
+            return Ok(ExitCode::FAILURE);
+        }
+    }
     let bar = (args.once && std::io::stderr().is_terminal()).then(progress_bar);
     let shown = bar.clone();
     let on_progress = shown

@@ -4,12 +4,14 @@
 //! inbox on a timer and whenever hints may have been lost, waits for files to settle, and claims
 //! what is ready as far as the queue has room. Everything else stays where it lies.
 
+mod attempt;
 mod claim;
 mod scan;
 mod waiting;
 mod walk;
 mod watch;
 
+pub use attempt::{Watched, try_watch};
 pub use waiting::Seen;
 pub use watch::Mailbox;
 

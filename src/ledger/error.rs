@@ -34,6 +34,24 @@ pub enum Error {
         /// How long its pages are.
         page: u64,
     },
+    /// The ledger is no sound database any more.
+    #[error(
+        "the ledger {path} is damaged: {found}; put a whole copy of it in its place, from a backup"
+    )]
+    Damaged {
+        /// The ledger's file.
+        path: PathBuf,
+        /// What SQLite says.
+        found: String,
+    },
+    /// SQLite cannot keep its log there.
+    #[error("the ledger {path} cannot be kept with a write-ahead log there; found {found}")]
+    NoLog {
+        /// The ledger's file.
+        path: PathBuf,
+        /// What was found instead.
+        found: String,
+    },
     /// A copy of the ledger cannot be written.
     #[error("cannot copy the ledger {path} to {copy}: {source}")]
     Copy {

@@ -3,6 +3,7 @@
 //! Every change is one transaction and durable when the call returns (WAL, synchronous FULL). The
 //! ledger never touches submissions or reports; it says what is true of them.
 
+mod attempt;
 mod commit;
 mod error;
 mod names;
@@ -14,6 +15,7 @@ mod sound;
 #[cfg(test)]
 mod tests;
 
+pub use attempt::Look;
 pub use commit::{Commit, Outcome};
 pub use error::Error;
 use names::free_archive_name;

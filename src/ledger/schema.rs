@@ -90,7 +90,7 @@ pub(super) fn ends_with_a_page(path: &Path) -> Result<(), Error> {
         Err(_) => PAGE_BYTES,
     };
     match path.metadata() {
-        Ok(found) if !has_log && page > 0 && found.len() % page != 0 => {
+        Ok(found) if !has_log && page.is_power_of_two() && found.len() % page != 0 => {
             Err(Error::Torn { path: path.to_owned(), bytes: found.len(), page })
         }
         // Whatever else is wrong, SQLite finds it.

@@ -25,6 +25,9 @@ const TOGETHER_PIECES_MAX: usize = 256;
 const TOGETHER_BYTES_MAX: u64 = 8 << 20;
 const TOGETHER_CASES_MAX: u64 = 32_768;
 
+/// How much of a file is hashed before it is told that something gets on.
+const HASHED_AT_ONCE_BYTES: u64 = 16 << 20;
+
 /// Why rows cannot be had again.
 #[derive(Debug)]
 pub enum Why {
@@ -180,7 +183,13 @@ impl Rebuild {
         match graded {
             Some((bytes, blake3)) => {
                 let mut hasher = blake3::Hasher::new();
-                hasher.update_reader((&file).take(bytes))?;
+                let mut before = None;
+                while hasher.count() < bytes && before != Some(hasher.count()) {
+                    before = Some(hasher.count());
+                    let left = bytes - hasher.count();
+                    hasher.update_reader((&file).take(left.min(HASHED_AT_ONCE_BYTES)))?;
+                    (self.on_part)();
+                }
                 if hasher.count() != bytes || *hasher.finalize().as_bytes() != blake3 {
                     let other = "it holds other bytes than those that were graded";
                     return Err(Why::Changed(other.into()));

@@ -9,6 +9,8 @@ mod signals;
 mod stages;
 mod upkeep;
 
+pub use stages::descriptors_wanted;
+
 use crate::archive::Archive;
 use crate::config::Settings;
 use crate::event::{self, Recorder};
@@ -30,7 +32,7 @@ pub use reload::Source;
 use reload::{Answer, Reload, Sections};
 use shown::Shown;
 use signals::{Asked, Signals};
-use stages::{Ended, Stages};
+use stages::{DESCRIPTOR_SHARE, Ended, Stages};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -328,7 +330,7 @@ impl Shared {
 
 /// How many connections there may be: few enough that descriptors are left for grading.
 fn connections_max(wanted: usize) -> usize {
-    let most = (descriptors_max() / 8).max(1);
+    let most = (descriptors_max() / DESCRIPTOR_SHARE).max(1);
     if wanted > most {
         event::connections_bounded(wanted, most);
     }

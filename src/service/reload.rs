@@ -9,12 +9,15 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+/// Sets what is logged from now on; or why it cannot, in words.
+pub type SetLogLevel = Box<dyn Fn(&str) -> Result<(), String>>;
+
 /// Where settings come from that are read anew.
 pub struct Source {
     /// Reads all layers once more; or why they are refused, in words.
     pub read: Box<dyn Fn() -> Result<Settings, String>>,
     /// Sets what is logged from now on.
-    pub set_log_level: Box<dyn Fn(&str) -> Result<(), String>>,
+    pub set_log_level: SetLogLevel,
 }
 
 /// The sections of the settings by which stages work, as they are now.

@@ -1,6 +1,7 @@
 //! The threads of the stages, and their end in the order of the flow.
 
 use super::{Shared, descriptors_max};
+use crate::config::Settings;
 use crate::event;
 use crate::grading::{self, Grading};
 use crate::intake::{self, Intake, Mailbox};
@@ -23,6 +24,9 @@ const RESULTS_MAX: usize = 256;
 
 /// Reports that are kept open from commit to commit, where descriptors are plenty.
 const OPEN_REPORTS_MAX: usize = 256;
+
+/// Each of what may hold many descriptors (connections, folders, reports) gets one in so many.
+pub(super) const DESCRIPTOR_SHARE: usize = 8;
 
 /// The exit code when a thread of ours panics: the process ends, and a restart recovers.
 const EXIT_PANIC: i32 = 70;
@@ -127,7 +131,7 @@ fn intake_parts(shared: &Shared, once: bool) -> intake::Parts {
         queue: Arc::clone(&shared.queue),
         health: Arc::clone(&shared.health),
         settings: Arc::clone(&shared.sections.intake),
-        open_folders_max: descriptors_max() / 8,
+        open_folders_max: descriptors_max() / DESCRIPTOR_SHARE,
         once,
     }
 }
@@ -150,14 +154,19 @@ fn publish_parts(shared: &Shared, budget: Arc<Budget>) -> publish::Parts {
 
 /// How many reports may be open: few enough that descriptors are left for everything else.
 fn open_reports_max() -> usize {
-    (descriptors_max() / 8).clamp(8, OPEN_REPORTS_MAX)
+    (descriptors_max() / DESCRIPTOR_SHARE).clamp(8, OPEN_REPORTS_MAX)
+}
+
+/// With how many descriptors nothing is held back for want of them.
+pub fn descriptors_wanted(settings: &Settings) -> usize {
+    settings.http.connections_max.max(OPEN_REPORTS_MAX) * DESCRIPTOR_SHARE
 }
 
 fn rebuild(shared: &Shared) -> publish::RebuildReport {
     let (ledger, archive) = (Arc::clone(&shared.ledger), Arc::clone(&shared.archive));
     let rebuilt = Arc::clone(&shared.rebuilt);
-    let rebuild = Rebuild::new(&shared.settings, shared.tier, ledger, archive)
-        .telling(Box::new(move || {
+    let rebuild =
+        Rebuild::new(&shared.settings, shared.tier, ledger, archive).telling(Box::new(move || {
             rebuilt.fetch_add(1, Ordering::Relaxed);
         }));
     Box::new(move |report| {

@@ -4,6 +4,7 @@
 mod backup;
 mod container;
 mod dashboard;
+mod doctor;
 mod guest;
 mod health;
 mod man;

@@ -1,8 +1,7 @@
 //! What the service that runs says of a submission.
 
-use crate::cli::get::{Answer, get};
 use crate::config::Paths;
-use crate::http::Question;
+use crate::http::{self, Answer, Question};
 use crate::lock::{Holder, is_held};
 use std::collections::BTreeMap;
 use std::io;
@@ -81,7 +80,7 @@ impl Service {
 }
 
 fn answer(address: SocketAddr, question: &Question) -> io::Result<String> {
-    match get(address, &format!("/why?{}", question.to_query()))? {
+    match http::ask(address, &format!("/why?{}", question.to_query()))? {
         Answer { status: 200, body } => Ok(body),
         _ => Err(io::Error::other("it does not answer as gridmark does")),
     }

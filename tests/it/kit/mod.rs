@@ -129,6 +129,28 @@ impl Sandbox {
         self
     }
 
+    /// The same with its root in this folder.
+    pub fn within(folder: &Path) -> Sandbox {
+        let mut sandbox = Sandbox::new();
+        sandbox.root =
+            tempfile::Builder::new().prefix("gridmark-test-").tempdir_in(folder).unwrap();
+        sandbox
+    }
+
+    /// Whether the root is gone with the power.
+    pub fn is_in_memory(&self) -> bool {
+        const TMPFS: u64 = 0x0102_1994;
+        rustix::fs::statfs(self.root.path()).is_ok_and(|found| found.f_type as u64 == TMPFS)
+    }
+
+    /// Starts another command on this root, with the root as its working directory.
+    pub fn spawn_command(&self, command: &str, args: &[&str]) -> Child {
+        let mut process = self.program(self.user);
+        process.arg(command).arg("--root").arg(self.root.path()).args(args);
+        process.current_dir(self.root.path());
+        process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
     /// A path under the root.
     pub fn path(&self, below: impl AsRef<Path>) -> PathBuf {
         let path = self.root.path().join(below);
@@ -157,7 +179,8 @@ impl Sandbox {
         command.status().is_ok_and(|status| status.success())
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    /// The program, run where and as whom the sandbox says, with its settings.
+    fn program(&self, user: Option<u32>) -> Command {
         let program = env!("CARGO_BIN_EXE_gridmark");
         let mut command = match (&self.island, self.descriptors_max) {
             (Some(island), _) => island.command(program),
@@ -170,15 +193,20 @@ impl Sandbox {
             }
             (None, None) => Command::new(program),
         };
-        command.env_clear().stdin(Stdio::null()).arg("serve").arg("--root").arg(self.root.path());
-        command.envs(self.variables_of_settings());
+        command.env_clear().stdin(Stdio::null()).envs(self.variables_of_settings());
+        if let Some(user) = user {
+            command.uid(user);
+        }
+        command
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.program(self.user);
+        command.arg("serve").arg("--root").arg(self.root.path());
         if let Some(file) = &self.file {
             command.arg("--config").arg(file);
         }
         command.envs(&self.variables).args(args);
-        if let Some(user) = self.user {
-            command.uid(user);
-        }
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -251,13 +279,9 @@ impl Sandbox {
 
     /// The same as this user.
     pub fn run_as(&self, user: Option<u32>, command: &str, args: &[impl AsRef<OsStr>]) -> Told {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_gridmark"));
-        process.env_clear().stdin(Stdio::null()).current_dir(self.root.path());
-        process.arg(command).arg("--root").arg(self.root.path());
-        process.envs(self.variables_of_settings()).args(args);
-        if let Some(user) = user {
-            process.uid(user);
-        }
+        let mut process = self.program(user);
+        process.current_dir(self.root.path());
+        process.arg(command).arg("--root").arg(self.root.path()).args(args);
         let Output { status, stdout, stderr } = process.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Told { code: status.code(), stdout: text(stdout), stderr: text(stderr) }

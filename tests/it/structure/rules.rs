@@ -122,6 +122,25 @@ pub const MODULES: &[(&str, &[&str])] = &[
     // The surface.
     ("http", &[]),
     ("log", &["config"]),
+    // It tries out what each part needs, and knows no more of any than that.
+    (
+        "doctor",
+        &[
+            "archive",
+            "board",
+            "config",
+            "disk",
+            "generate",
+            "http",
+            "intake",
+            "judge",
+            "ledger",
+            "lock",
+            "printable",
+            "recovery",
+            "service",
+        ],
+    ),
     ("cli", &["*"]),
     ("main", &["cli"]),
 ];

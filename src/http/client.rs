@@ -1,4 +1,4 @@
-//! A question to the service that runs, over its HTTP address.
+//! A question to a service that runs, for the commands that ask one.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -7,15 +7,15 @@ use std::time::Duration;
 /// How long the service may take to answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 /// How long an answer may be, in bytes.
-const ANSWER_BYTES_MAX: u64 = 64 << 10;
+const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
 /// What was answered.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub struct Answer {
     /// The status: 200 is good.
-    pub(super) status: u16,
+    pub status: u16,
     /// What stands below the head.
-    pub(super) body: String,
+    pub body: String,
 }
 
 /// Asks whoever serves HTTP at `address` for `path`.
@@ -23,7 +23,7 @@ pub(super) struct Answer {
 /// # Errors
 ///
 /// If nobody answers in time, or not in HTTP.
-pub(super) fn get(mut address: SocketAddr, path: &str) -> io::Result<Answer> {
+pub fn ask(mut address: SocketAddr, path: &str) -> io::Result<Answer> {
     // Whoever listens everywhere is asked here.
     if address.ip().is_unspecified() {
         address.set_ip(match address.ip() {

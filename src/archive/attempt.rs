@@ -1,0 +1,83 @@
+//! Moves between two folders tried out, before there is anything to lose.
+
+use super::folder::{Folder, copy, rename_no_replace};
+use super::{Errno, Path, io};
+use rustix::fs::{AtFlags, RenameFlags, linkat, renameat_with};
+use std::fs;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+/// How many bytes are copied to see how long that takes.
+const COPIED_BYTES: usize = 1 << 20;
+
+/// How files move from one folder into another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moves {
+    /// How long it takes to copy a mebibyte, if a move is a copy.
+    pub copied_in: Option<Duration>,
+    /// By what an existing file is never replaced.
+    pub guard: Guard,
+    /// Whether a file may have two names.
+    pub has_links: bool,
+}
+
+/// By what a move never replaces an existing file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// By the rename itself.
+    Rename,
+    /// By a second name, which is refused where there is a file.
+    Link,
+    /// By a look before, which misses what appears at that very moment.
+    Look,
+}
+
+/// Tries out how files move between two empty folders, and leaves files in both.
+///
+/// # Errors
+///
+/// If files cannot be moved, or a file was replaced that was there.
+pub fn try_moves(from: &Path, to: &Path) -> io::Result<Moves> {
+    fs::write(from.join("moved"), vec![b'1'; COPIED_BYTES])?;
+    fs::write(to.join("there"), "2")?;
+    fs::write(to.join("beside"), "3")?;
+    let source = Folder::open(from, "".as_ref())?;
+    let target = Folder::open(to, "".as_ref())?;
+    let no_replace = RenameFlags::NOREPLACE;
+    // The system looks for what is there by itself, so only a rename that comes off shows that the
+    // file system can do it.
+    let renamed = renameat_with(&target, "beside", &target, "renamed", no_replace);
+    let has_links = linkat(&target, "there", &target, "linked", AtFlags::empty()).is_ok();
+    let guard = match renamed {
+        Ok(()) => Guard::Rename,
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if has_links => Guard::Link,
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Guard::Look,
+        Err(error) => return Err(error.into()),
+    };
+    let (moved, there) = ("moved".as_ref(), "there".as_ref());
+    let copied = AtomicU64::new(0);
+    let start = Instant::now();
+    let copied_in = match rename_no_replace(&source, moved, &target, there) {
+        Err(Errno::EXIST) => {
+            rename_no_replace(&source, moved, &target, moved)?;
+            None
+        }
+        Err(Errno::XDEV) => {
+            match copy(&source, moved, &target, there, "part", &copied) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                other => other?,
+            }
+            copy(&source, moved, &target, moved, "part", &copied)?;
+            // It was copied twice.
+            Some(start.elapsed() / 2)
+        }
+        other => {
+            other?;
+            None
+        }
+    };
+    if fs::read(to.join("there"))? != b"2" || fs::read(to.join("moved"))?.len() != COPIED_BYTES {
+        return Err(io::Error::other("a file was replaced that was there already"));
+    }
+    Ok(Moves { copied_in, guard, has_links })
+}

@@ -1,0 +1,123 @@
+//! `gridmark doctor`: checks a machine before the event.
+
+use super::config::{SettingArgs, milliseconds};
+use super::{Error, complain};
+use crate::config::Loaded;
+use crate::doctor::{self, Finding};
+use crate::printable;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// The exit code if nothing could be checked.
+const NOT_CHECKED: u8 = 2;
+
+/// The arguments of `gridmark doctor`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Run it as the user that runs the service, with the same settings. What the service needs is tried
+out in scratch folders, which are removed again; nothing else is changed, and a service that runs is
+not disturbed.
+
+ok    as it should be
+note  good to know, or cannot be told
+warn  the service works, but not as well as it could
+FAIL  the service does not work, or loses what it promises to keep
+
+Exit code: 0 if nothing fails; 1 if something does (with --strict also if there is a warning); 2 if
+the settings are wrong or it was typed wrongly; 130 after a signal.")]
+pub struct Args {
+    #[command(flatten)]
+    settings: SettingArgs,
+    /// Take warnings for failures
+    #[arg(long)]
+    strict: bool,
+    /// How long the trial of the whole service may take
+    #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "60s")]
+    trial_time: u64,
+    /// How the findings are told: in words, or a JSON object a line
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
+/// How findings are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// Checks, and tells what was found.
+///
+/// # Errors
+///
+/// Standard output cannot be written.
+pub fn run(args: Args) -> Result<ExitCode, Error> {
+    let loaded = match load(&args.settings) {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            complain(&error.with_causes());
+            return Ok(ExitCode::from(NOT_CHECKED));
+        }
+    };
+    let mut counts = [0; 4];
+    let mut tell = |finding: Finding| {
+        counts[finding.level as usize] += 1;
+        let mut out = io::stdout().lock();
+        match args.format {
+            Format::Text => out.write_all(text(&finding).as_bytes())?,
+            Format::Json => writeln!(out, "{}", json(&finding))?,
+        }
+        out.flush()
+    };
+    let time_max = Duration::from_millis(args.trial_time);
+    doctor::examine(&loaded, time_max, &mut tell).map_err(Error::Output)?;
+    if args.format == Format::Text {
+        writeln!(io::stdout(), "{}", summary(&counts)).map_err(Error::Output)?;
+    }
+    let [_, _, warnings, failures] = counts;
+    let is_well = failures == 0 && (warnings == 0 || !args.strict);
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn load(args: &SettingArgs) -> Result<Loaded, Error> {
+    let mut loaded = args.load()?;
+    let root = &mut loaded.settings.paths.root;
+    *root = std::path::absolute(&root).map_err(Error::io("find", root))?;
+    Ok(loaded)
+}
+
+fn text(finding: &Finding) -> String {
+    let Finding { level, check, found, remedy } = finding;
+    let mut text = format!("{level:<5} {check:<11} {}\n", printable::line(found));
+    if let Some(remedy) = remedy {
+        text.push_str(&format!("{:17} to do: {}\n", "", printable::line(remedy)));
+    }
+    text
+}
+
+fn json(finding: &Finding) -> serde_json::Value {
+    serde_json::json!({
+        "level": finding.level.word(),
+        "check": finding.check,
+        "found": finding.found,
+        "to_do": finding.remedy,
+    })
+}
+
+fn summary(counts: &[usize; 4]) -> String {
+    let [well, notes, warnings, failures] = counts;
+    let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+    let told = format!(
+        "{well} ok, {}, {}, {}",
+        count(*notes, "note"),
+        count(*warnings, "warning"),
+        count(*failures, "failure")
+    );
+    let ready = match (failures, warnings) {
+        (0, 0) => "this machine is ready",
+        (0, _) => "this machine is ready; look at the warnings",
+        _ => "this machine is not ready",
+    };
+    format!("{told}: {ready}")
+}

@@ -1,0 +1,74 @@
+//! Whether a ledger works in a folder, and whether one that is there is sound.
+
+use super::{Error, Ledger, schema};
+use std::path::Path;
+
+/// What a look at a ledger tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// How many submissions it knows.
+    pub submissions: u64,
+    /// How many of them are taken and not done.
+    pub open: u64,
+    /// The latest time in it, in milliseconds since 1970 UTC.
+    pub latest_ms: Option<i64>,
+}
+
+impl Ledger {
+    /// Makes a ledger in this folder, writes to it, and reads what was written as another user of it
+    /// does, while it is open.
+    ///
+    /// # Errors
+    ///
+    /// If that does not work there.
+    pub fn try_in(folder: &Path) -> Result<(), Error> {
+        let path = folder.join("ledger.db");
+        let ledger = Ledger::open(&path)?;
+        let mode: String = ledger
+            .connection()
+            .query_row("PRAGMA journal_mode", [], |row| row.get(0))
+            .map_err(|error| ledger.sqlite(error))?;
+        let no_log = |found| Error::NoLog { path: path.clone(), found };
+        if mode != "wal" {
+            return Err(no_log(mode));
+        }
+        ledger.transaction(|it| {
+            it.execute("INSERT INTO reports (path, length) VALUES ('try', 7)", []).map(drop)
+        })?;
+        let reader = Ledger::open_to_read(&path)?.ok_or_else(|| no_log("nothing".into()))?;
+        let read = reader.reports()?;
+        if read.iter().any(|report| report.length == 7) {
+            Ok(())
+        } else {
+            Err(no_log("a log that others do not see".into()))
+        }
+    }
+
+    /// Looks at the ledger at `path` without changing it, also while the service runs; all of its
+    /// pages are read. `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, is damaged, or another version of gridmark wrote it.
+    pub fn look(path: &Path) -> Result<Option<Look>, Error> {
+        schema::ends_with_a_page(path)?;
+        let Some(ledger) = Ledger::open_to_read(path)? else {
+            return Ok(None);
+        };
+        let faults = ledger.faults()?;
+        if !faults.is_empty() {
+            return Err(Error::Damaged { path: path.to_owned(), found: faults.join("; ") });
+        }
+        let connection = ledger.connection();
+        let look = connection.query_row(
+            "SELECT count(*), count(*) FILTER (WHERE state = 'claimed'),
+             max(max(received_at), coalesce(max(graded_at), 0)) FROM submissions",
+            [],
+            |row| {
+                let [submissions, open] = [row.get::<_, i64>(0)?, row.get(1)?].map(|n| n as u64);
+                Ok(Look { submissions, open, latest_ms: row.get(2)? })
+            },
+        );
+        look.map(Some).map_err(|error| ledger.sqlite(error))
+    }
+}
