@@ -160,13 +160,12 @@ impl Watching {
     /// Makes the watcher; the walk sets the watches.
     fn start(&mut self, mailbox: &Arc<Mailbox>, once: bool) {
         match self.settings.watch {
-            // Whoever is to end by itself needs no hints: looking is enough.
-            _ if once => self.set_mode(WatchMode::Scan, ""),
-            config::Watch::Off => self.set_mode(WatchMode::Scan, ""),
-            config::Watch::Auto => match Watches::new(mailbox) {
+            config::Watch::Auto if !once => match Watches::new(mailbox) {
                 Ok(watches) => self.watches = Some(watches),
                 Err(why) => self.set_mode(WatchMode::Scan, &why),
             },
+            // Whoever is to end by itself needs no hints: looking is enough.
+            _ => self.set_mode(WatchMode::Scan, ""),
         }
     }
 }

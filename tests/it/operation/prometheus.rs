@@ -267,8 +267,10 @@ fn what_happens_to_the_service_reaches_the_alertmanager() {
     let prometheus = Prometheus::start(&mut sandbox, &address);
     sandbox.rename_in("team/1", classic(1, "YN"));
     sandbox.wait_for(1);
+    // A scrape may come late here, so that for a moment there is no target.
     sandbox.wait_until("all rules were evaluated and are well", |_| {
         prometheus.rules().iter().all(|rule| rule["health"] == "ok")
+            && prometheus.alerts("pending").is_empty()
     });
     // What was absent before the first scrape was pending for a moment.
     sandbox.wait_until("no alert is pending", |_| prometheus.alerts("pending").is_empty());
