@@ -58,9 +58,8 @@ impl Inbox {
             return Vec::new();
         }
         let mut findings = Vec::new();
-        if let Some((count, first)) = told(&self.closed) {
-            let what =
-                format!("out of {count} folders in the inbox nothing can be taken, as {first}");
+        if let Some(closed) = told(&self.closed) {
+            let what = format!("nothing can be taken out of {closed}");
             let inbox = printable::path(&folders.inbox.path);
             let remedy = format!(
                 "have this user own them, or let its group write there and in what is made later: \
@@ -68,8 +67,8 @@ impl Inbox {
             );
             findings.push(Finding::fail("contents", what, remedy));
         }
-        if let Some((count, first)) = told(&self.unreadable) {
-            let what = format!("{count} files in the inbox cannot be read, as {first}");
+        if let Some(unreadable) = told(&self.unreadable) {
+            let what = format!("{unreadable} cannot be read");
             let inbox = printable::path(&folders.inbox.path);
             findings.push(Finding::fail("contents", what, format!("chmod -R g+rX {inbox}")));
         }
@@ -99,8 +98,8 @@ pub(super) fn written(folders: &Folders) -> Vec<Finding> {
         }
     }
     match told(&closed) {
-        Some((count, first)) => {
-            let what = format!("{count} files of state and reports cannot be written, as {first}");
+        Some(closed) => {
+            let what = format!("{closed} cannot be written");
             let (state, reports) = (printable::path(state), printable::path(reports));
             let remedy = format!(
                 "chown -R them to the user that runs the service (perhaps it ran as another one \
@@ -127,8 +126,11 @@ fn may(path: &Path, access: Access) -> bool {
     accessat(CWD, path, access, AtFlags::EACCESS).is_ok()
 }
 
-/// How many there are, and the first of them.
-fn told(paths: &[PathBuf]) -> Option<(usize, String)> {
-    let first = paths.iter().min()?;
-    Some((paths.len(), printable::path(first).to_string()))
+/// The first of them, and how many more there are.
+fn told(paths: &[PathBuf]) -> Option<String> {
+    let first = printable::path(paths.iter().min()?).to_string();
+    Some(match paths.len() - 1 {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    })
 }
