@@ -311,6 +311,31 @@ impl Sandbox {
         }
     }
 
+    /// Waits for as long as something holds, however long that takes, if only this metric goes on
+    /// rising.
+    #[track_caller]
+    pub fn wait_while_more(
+        &mut self,
+        what: &str,
+        metric: &str,
+        mut holds: impl FnMut(&Sandbox) -> bool,
+    ) {
+        while holds(self) {
+            let before = self.metrics().sum(metric);
+            let what = format!("more {what}");
+            self.wait_until(&what, |sandbox| {
+                sandbox.metrics().sum(metric) > before || !holds(sandbox)
+            });
+        }
+    }
+
+    /// The most memory that the process has had so far.
+    pub fn peak_memory_bytes(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+
     /// Waits until so many submissions are in the reports, and no more.
     #[track_caller]
     pub fn wait_for(&mut self, submissions: usize) -> Vec<Row> {
