@@ -12,9 +12,9 @@ const CASE_BYTES_MIN: usize = 1024;
 /// Nor to more: no window is as long, and indices into it can be added.
 const CASE_BYTES_MAX: usize = usize::MAX / 4;
 
-/// How many bytes beyond the longest case a window needs: for a byte-order mark before it, and for
-/// its line end and what comes next.
-const WINDOW_BYTES_BESIDE: usize = 16;
+/// How many bytes beyond the longest case a window needs: for a byte-order mark before it, for its
+/// line end, and for what comes next.
+const WINDOW_BYTES_BESIDE: usize = 16 + killer::AHEAD_BYTES;
 
 /// Finds whole cases in a stream of bytes.
 ///

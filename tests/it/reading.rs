@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 mod blocks;
 mod boards;
+mod damage;
 mod diagrams;
 
 /// What is told of each case, in one line: `correct, bad-count 1:1`.

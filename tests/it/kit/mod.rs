@@ -356,19 +356,22 @@ impl Sandbox {
         });
     }
 
-    /// Everything under the root, for the message of a test that fails.
+    /// What is under the root, if it is not too much, for the message of a test that fails.
     fn listing(&self) -> String {
-        fn list(folder: &Path, text: &mut String) {
+        const LINES_MAX: usize = 1_000;
+        fn list(folder: &Path, lines: &mut Vec<String>) {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                text.push_str(&format!("{}\n", entry.path().display()));
-                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    list(&entry.path(), text);
+                if lines.len() < LINES_MAX {
+                    lines.push(format!("{}\n", entry.path().display()));
+                }
+                if lines.len() < LINES_MAX && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    list(&entry.path(), lines);
                 }
             }
         }
-        let mut text = String::new();
-        list(self.root.path(), &mut text);
-        text
+        let mut lines = Vec::new();
+        list(self.root.path(), &mut lines);
+        lines.concat()
     }
 
     /// Writes a file under the root, and the folders that it needs.
