@@ -28,6 +28,8 @@ pub enum Point {
     CopyNamed,
     /// A file is back in the inbox, and its claim stands.
     PutBack,
+    /// It is written down that small files, or a large one, are being graded.
+    GradingBegun,
     /// Small files are graded, and not handed on.
     Graded,
     /// They are handed on.
@@ -72,7 +74,7 @@ pub enum Point {
 
 impl Point {
     /// All of them, in the order of the flow.
-    pub const ALL: [Point; 31] = [
+    pub const ALL: [Point; 32] = [
         Point::LedgerOpened,
         Point::Claimed,
         Point::FileMoved,
@@ -84,6 +86,7 @@ impl Point {
         Point::FileCopied,
         Point::CopyNamed,
         Point::PutBack,
+        Point::GradingBegun,
         Point::Graded,
         Point::HandedOn,
         Point::ChunkMarked,

@@ -42,6 +42,7 @@ impl Reader {
         let stage = match &self.stage {
             Stage::Start => "start".into(),
             Stage::Unknown => "unknown".into(),
+            Stage::Empty => "empty".into(),
             Stage::Killer(at) => {
                 format!("killer {} {}", u8::from(at.skip), u8::from(at.inside_line))
             }
@@ -72,7 +73,7 @@ impl Reader {
             None => return Err(BadCheckpoint { checkpoint: checkpoint.into() }),
         }
         match (forced, &reader.stage) {
-            (None, _) | (Some(_), Stage::Start | Stage::Unknown) => Ok(reader),
+            (None, _) | (Some(_), Stage::Start | Stage::Unknown | Stage::Empty) => Ok(reader),
             _ if reader.kind() == forced => Ok(reader),
             _ => Err(BadCheckpoint { checkpoint: checkpoint.into() }),
         }
@@ -110,6 +111,7 @@ fn parse(checkpoint: &str) -> Option<(u64, u64, Stage)> {
     let stage = match words.word()? {
         "start" => Stage::Start,
         "unknown" => Stage::Unknown,
+        "empty" => Stage::Empty,
         "killer" => {
             let at = killer::Boundaries { skip: words.flag()?, inside_line: words.flag()? };
             // Checkpoints of earlier versions have one more flag, which nothing needs any more.

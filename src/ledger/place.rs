@@ -30,7 +30,7 @@ impl Ledger {
     /// If it cannot be written, or something else lies there by now. Nothing is lost as long as
     /// this process runs, and the next call tries again.
     pub fn look_after(&self) -> Result<bool, Error> {
-        let misplaced = |source| Error::Misplaced { path: self.path.clone(), source };
+        let misplaced = |why| Error::Misplaced { path: self.path.clone(), why };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let there = identity(&self.path).map_err(misplaced)?;
         if opened.is_some() && there == *opened {
@@ -65,7 +65,7 @@ impl Ledger {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
             });
-        let misplaced = |source| Error::Misplaced { path: self.path.clone(), source };
+        let misplaced = |why| Error::Misplaced { path: self.path.clone(), why };
         prepared.map_err(misplaced)?;
         let into = ToSqlOutput::Borrowed(ValueRef::Text(part.as_os_str().as_bytes()));
         connection.execute("VACUUM INTO ?", [into]).map_err(|error| self.sqlite(error))?;

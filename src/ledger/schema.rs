@@ -69,7 +69,7 @@ pub(super) fn ends_with_a_page(path: &Path) -> Result<(), Error> {
 
 /// Sets the connection up and brings the tables to the newest version.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Error> {
-    let sqlite = |source| Error::Sqlite { path: path.to_owned(), source };
+    let sqlite = |why| Error::Sqlite { path: path.to_owned(), why };
     connection.busy_timeout(Duration::from_secs(10)).map_err(sqlite)?;
     connection
         .execute_batch(
@@ -98,7 +98,7 @@ const READING_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Opens a ledger that is only to be read.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, Error> {
-    let sqlite = |source| Error::Sqlite { path: path.to_owned(), source };
+    let sqlite = |why| Error::Sqlite { path: path.to_owned(), why };
     let read = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let as_it_lies = || look(&unchanging(path), read | OpenFlags::SQLITE_OPEN_URI);
     let log = beside(path, "-wal");

@@ -267,6 +267,7 @@ fn a_checkpoint_that_cannot_be_is_refused() {
     for good in [
         "0 1 start".into(),
         "5 2 unknown".into(),
+        "5 2 empty".into(),
         "5 2 killer 0 1".into(),
         "5 2 hexudoku 16 0".into(),
         format!("5 2 classic puzzle 0 0 3 8 {open} -"),
