@@ -49,8 +49,9 @@ pub fn grade(forced: Option<Kind>, bytes: &[u8], missing_max: u64) -> (Option<Ki
     }
     let start = file.offset(file.at);
     let Some(first) = file.next() else {
-        file.tell(start, bytes.len(), true, unreadable("unknown-format", 1, 1));
-        return (None, file.cases);
+        let code = if forced.is_some() { "truncated" } else { "unknown-format" };
+        file.tell(start, bytes.len(), true, unreadable(code, 1, 1));
+        return (forced, file.cases);
     };
     let kind = forced.or_else(|| kind_of(first));
     match kind {
