@@ -7,7 +7,7 @@ mod taking;
 #[cfg(test)]
 mod tests;
 
-pub use quarantine::Put;
+pub use quarantine::{Put, note_name};
 pub use taking::{Places, Reader, Taken, Taker};
 
 use crate::submission::{Claimed, Name, Signature};
@@ -21,6 +21,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// What names in the inbox begin with while gridmark moves them across file systems.
@@ -39,6 +40,8 @@ pub struct Archive {
     touched: Mutex<BTreeSet<OsString>>,
     /// What is known to lie in quarantine.
     quarantined: Mutex<BTreeSet<Name>>,
+    /// How much was copied from one file system to another.
+    copied_bytes: AtomicU64,
 }
 
 impl Archive {
@@ -51,13 +54,24 @@ impl Archive {
         for folder in [&inbox, &archive, &quarantine] {
             std::fs::create_dir_all(folder)?;
         }
+        Ok(Archive::of(inbox, archive, quarantine))
+    }
+
+    /// The store over these folders as they are, for whoever only looks.
+    pub fn of(inbox: PathBuf, archive: PathBuf, quarantine: PathBuf) -> Archive {
         let (touched, quarantined) = (Mutex::default(), Mutex::default());
-        Ok(Archive { inbox, archive, quarantine, touched, quarantined })
+        let copied_bytes = AtomicU64::new(0);
+        Archive { inbox, archive, quarantine, touched, quarantined, copied_bytes }
     }
 
     /// The inbox.
     pub fn inbox(&self) -> &Path {
         &self.inbox
+    }
+
+    /// How many bytes were copied since the start, where folders lie on several file systems.
+    pub fn copied_bytes(&self) -> u64 {
+        self.copied_bytes.load(Ordering::Relaxed)
     }
 
     /// Begins to look for places in the archive.
@@ -86,7 +100,7 @@ impl Archive {
         let (folder, archived) = archived_as.split();
         let target = Folder::open_or_make(&self.archive, folder)?;
         let hidden = hidden(id);
-        match copy(&inbox, hidden.as_ref(), &target, archived, &part(id)) {
+        match copy(&inbox, hidden.as_ref(), &target, archived, &part(id), &self.copied_bytes) {
             Ok(()) => Ok(Taken::Yes),
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound && !inbox.has(hidden.as_ref()) =>
@@ -134,10 +148,12 @@ impl Archive {
         match rename_no_replace(&source, file, &target, new_file) {
             Ok(()) => self.touch([source.path(), target.path()]),
             Err(Errno::EXIST) => return Ok(false),
-            Err(Errno::XDEV) => match copy(&source, file, &target, new_file, &part(id)) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-                other => other?,
-            },
+            Err(Errno::XDEV) => {
+                match copy(&source, file, &target, new_file, &part(id), &self.copied_bytes) {
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+                    other => other?,
+                }
+            }
             Err(error) => return Err(error.into()),
         }
         Ok(true)

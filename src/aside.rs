@@ -5,13 +5,16 @@ use crate::submission::Name;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Renames what somebody else left where a report belongs, so that it stays as they left it.
+/// Renames what somebody else left where a report belongs, so that it stays as they left it; where
+/// it is then.
 ///
 /// # Errors
 ///
 /// If it cannot be renamed.
-pub fn set_aside(name: &Name, path: &Path, why: &str) -> io::Result<()> {
-    for n in 1.. {
+pub fn set_aside(name: &Name, path: &Path, why: &str) -> io::Result<PathBuf> {
+    let mut n = 0;
+    loop {
+        n += 1;
         let mut aside = path.as_os_str().to_owned();
         aside.push(format!(".aside-{n}"));
         let aside = PathBuf::from(aside);
@@ -20,7 +23,6 @@ pub fn set_aside(name: &Name, path: &Path, why: &str) -> io::Result<()> {
         }
         std::fs::rename(path, &aside)?;
         event::report_set_aside(name, &aside, why);
-        break;
+        return Ok(aside);
     }
-    Ok(())
 }

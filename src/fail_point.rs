@@ -1,11 +1,16 @@
-//! Moments at which a test has the process die, as if the plug was pulled.
+//! Moments at which a test has the process die, as if the plug was pulled, or a thread of it hang.
 //!
 //! In a debug build the environment variable `FAIL_POINT=rows-appended@3` kills the process when it
-//! comes by the point `rows-appended` for the third time. A release build has nothing of this.
+//! comes by the point `rows-appended` for the third time, and `HANG_POINT=rows-appended@3` has the
+//! thread that does so hang there for ever. A release build has nothing of this.
 
 /// A moment between two steps, of which a crash may see the first done and the second not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
+    /// An older ledger is copied, and nothing is done to it.
+    LedgerCopied,
+    /// It is brought forward, and that is not committed.
+    LedgerHalfMigrated,
     /// The ledger is open, and nothing has been done with it.
     LedgerOpened,
     /// A batch of claims is recorded, and no file of it is moved.
@@ -74,7 +79,9 @@ pub enum Point {
 
 impl Point {
     /// All of them, in the order of the flow.
-    pub const ALL: [Point; 32] = [
+    pub const ALL: [Point; 34] = [
+        Point::LedgerCopied,
+        Point::LedgerHalfMigrated,
         Point::LedgerOpened,
         Point::Claimed,
         Point::FileMoved,
@@ -142,23 +149,36 @@ mod deadly {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    /// Where the process is to die, and how often it comes by before.
-    struct Death {
+    /// Where something is to happen, and how often the process comes by before.
+    struct Trap {
         point: Option<Point>,
         passes_left: AtomicI64,
     }
 
-    static DEATH: LazyLock<Death> = LazyLock::new(|| {
-        let wanted = std::env::var("FAIL_POINT").unwrap_or_default();
-        let (name, times) = wanted.split_once('@').unwrap_or((&wanted, "1"));
-        let point = Point::ALL.into_iter().find(|point| point.name() == name);
-        Death { point, passes_left: AtomicI64::new(times.parse().unwrap_or(1)) }
-    });
+    static DEATH: LazyLock<Trap> = LazyLock::new(|| Trap::of("FAIL_POINT"));
+    static HANG: LazyLock<Trap> = LazyLock::new(|| Trap::of("HANG_POINT"));
+
+    impl Trap {
+        fn of(variable: &str) -> Trap {
+            let wanted = std::env::var(variable).unwrap_or_default();
+            let (name, times) = wanted.split_once('@').unwrap_or((&wanted, "1"));
+            let point = Point::ALL.into_iter().find(|point| point.name() == name);
+            Trap { point, passes_left: AtomicI64::new(times.parse().unwrap_or(1)) }
+        }
+
+        /// Whether this is the pass at which it is to happen.
+        fn snaps(&self, point: Point) -> bool {
+            self.point == Some(point) && self.passes_left.fetch_sub(1, Ordering::AcqRel) == 1
+        }
+    }
 
     pub(super) fn pass(point: Point, last: impl FnOnce()) {
-        if DEATH.point == Some(point) && DEATH.passes_left.fetch_sub(1, Ordering::AcqRel) == 1 {
+        let dies = DEATH.snaps(point);
+        if dies {
             last();
             let _ = kill_process(getpid(), Signal::KILL);
+        }
+        if dies || HANG.snaps(point) {
             loop {
                 std::thread::park();
             }

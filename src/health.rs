@@ -5,9 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A thread that has not shown itself for so long is stuck.
-const STUCK_AFTER: Duration = Duration::from_secs(60);
-
 /// What the stages say of themselves.
 #[derive(Default)]
 pub struct Health {
@@ -64,14 +61,14 @@ impl Health {
         self.state().beats.remove(thread);
     }
 
-    /// Whether every thread still moves.
+    /// Whether every thread still moves: none has not shown itself for longer than `stuck_max`.
     ///
     /// # Errors
     ///
     /// Which one is stuck, in words.
-    pub fn live(&self) -> Result<(), String> {
+    pub fn live(&self, stuck_max: Duration) -> Result<(), String> {
         let state = self.state();
-        match state.beats.iter().find(|(_, beat)| beat.elapsed() > STUCK_AFTER) {
+        match state.beats.iter().find(|(_, beat)| beat.elapsed() > stuck_max) {
             Some((thread, beat)) => {
                 Err(format!("{thread} has not moved for {} seconds", beat.elapsed().as_secs()))
             }
@@ -126,8 +123,10 @@ mod tests {
     fn a_thread_that_rests_is_not_stuck() {
         let health = Health::default();
         health.beat("intake");
-        assert_eq!(health.live(), Ok(()));
+        assert_eq!(health.live(Duration::from_secs(60)), Ok(()));
+        let stuck = health.live(Duration::ZERO).expect_err("a thread that does not move");
+        assert_eq!(stuck, "intake has not moved for 0 seconds");
         health.rest("intake");
-        assert_eq!(health.live(), Ok(()));
+        assert_eq!(health.live(Duration::ZERO), Ok(()));
     }
 }

@@ -43,7 +43,8 @@ const INDEX: &str = "gridmark\n\n\
     /metrics  metrics for Prometheus\n\
     /livez    whether gridmark is alive\n\
     /readyz   whether gridmark takes submissions, and if not, why\n\
-    /why      where a submission is that is under way; `gridmark why` asks it\n";
+    /why      where a submission is that is under way; `gridmark why` asks it\n\
+    /reloads  what came of the last reload; `gridmark reload` asks it\n";
 
 /// What is shown. None of these may block.
 pub trait Surface: Send + Sync {
@@ -66,6 +67,9 @@ pub trait Surface: Send + Sync {
 
     /// What is known of a submission that is under way, for [`Question`]s of `gridmark why`.
     fn why(&self, question: Question) -> Pin<Box<dyn Future<Output = String> + Send>>;
+
+    /// What came of the last reload of the settings, for `gridmark reload`.
+    fn reloads(&self) -> String;
 
     /// Takes note that the system gives us no connection (for want of descriptors, say), once for
     /// each run of such failures.
@@ -256,6 +260,7 @@ fn router(surface: Arc<dyn Surface>) -> Router {
         .route("/livez", get(live))
         .route("/readyz", get(ready))
         .route("/why", get(why))
+        .route("/reloads", get(reloads))
         .fallback((StatusCode::NOT_FOUND, "no such page; see /\n"))
         .method_not_allowed_fallback(|| async {
             (StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are answered here\n")
@@ -278,6 +283,10 @@ async fn ready(State(surface): State<Arc<dyn Surface>>) -> Response {
 async fn why(State(surface): State<Arc<dyn Surface>>, uri: Uri) -> Response {
     let question = Question::of_query(uri.query().unwrap_or_default());
     surface.why(question).await.into_response()
+}
+
+async fn reloads(State(surface): State<Arc<dyn Surface>>) -> Response {
+    surface.reloads().into_response()
 }
 
 fn health(state: Result<(), Vec<String>>) -> Response {

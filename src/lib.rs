@@ -22,6 +22,7 @@
 //! - [`disk`]: the room that is left.
 //! - [`under_way`]: what is being graded, known also after the process has died.
 //! - [`rows`]: the rows of the reports.
+//! - [`marking`]: cases are marked and get their rows.
 //! - [`aside`]: what somebody else left where a report belongs is kept.
 //!
 //! The stages, which know of the shell only what they share:
@@ -34,6 +35,9 @@
 //!
 //! The whole:
 //!
+//! - [`rebuild`]: reports written anew from the ledger and the archive, byte for byte.
+//! - [`verify`]: whether archive, ledger and reports agree.
+//! - [`backup`]: a copy of all three, taken at one moment.
 //! - [`recovery`]: what an earlier run left behind is put right.
 //! - [`lock`]: one instance per root.
 //! - [`service`]: builds the stages, wires them, runs them and ends them in order.
@@ -47,6 +51,7 @@
 
 pub mod archive;
 pub mod aside;
+pub mod backup;
 pub mod board;
 pub mod cli;
 pub mod config;
@@ -63,13 +68,16 @@ pub mod judge;
 pub mod ledger;
 pub mod lock;
 pub mod log;
+pub mod marking;
 pub mod pool;
 pub mod printable;
 pub mod publish;
 pub mod queue;
+pub mod rebuild;
 pub mod recovery;
 pub mod rows;
 pub mod service;
 pub mod submission;
 pub mod under_way;
+pub mod verify;
 pub mod windows;

@@ -19,7 +19,7 @@ use crate::submission::{Claimed, Name};
 use alone::Alone;
 use lane::Lane;
 use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// How much the queue may hold.
@@ -37,7 +37,7 @@ pub struct Limits {
 
 /// The queue.
 pub struct Queue {
-    limits: Limits,
+    limits: RwLock<Limits>,
     state: Mutex<State>,
     /// Whoever waits for small files waits here, and for large ones there, so that nobody wakes for
     /// nothing.
@@ -87,13 +87,26 @@ impl Queue {
     /// An empty queue.
     pub fn new(limits: Limits) -> Queue {
         Queue {
-            limits,
+            limits: RwLock::new(limits),
             state: Mutex::default(),
             small_changed: Condvar::new(),
             large_changed: Condvar::new(),
             alone_changed: Condvar::new(),
             on_room: OnceLock::new(),
         }
+    }
+
+    fn limits(&self) -> Limits {
+        *self.limits.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on it may hold so much; what it holds already stays. Which files are large ones
+    /// does not change.
+    pub fn set_limits(&self, limits: Limits) {
+        let chunk_bytes_max = self.limits().chunk_bytes_max;
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) =
+            Limits { chunk_bytes_max, ..limits };
+        self.notify();
     }
 
     /// Has `notify` called whenever there may be room again, and when nothing is under way any
@@ -107,7 +120,7 @@ impl Queue {
     }
 
     fn is_large(&self, bytes: u64) -> bool {
-        bytes > self.limits.chunk_bytes_max
+        bytes > self.limits().chunk_bytes_max
     }
 
     /// Whether this one is streamed: it is large, or its rows are committed in part already.
@@ -116,15 +129,15 @@ impl Queue {
     }
 
     fn weight(&self, bytes: u64) -> u64 {
-        bytes.min(self.limits.chunk_bytes_max)
+        bytes.min(self.limits().chunk_bytes_max)
     }
 
     /// Whether these files, with their sizes in bytes, fit in together with what waits already:
     /// tells for each in turn. An empty queue takes any one file; large files may fill half of it,
     /// and so may the small ones of one folder.
     pub fn admit<'a>(&self, files: impl IntoIterator<Item = (&'a Name, u64)>) -> Vec<bool> {
-        let state = self.state();
-        let half = self.limits.files_max / 2;
+        let (state, limits) = (self.state(), self.limits());
+        let half = limits.files_max / 2;
         let (mut all, mut bytes) = (state.files(), state.bytes);
         let (mut large_files, mut large_bytes) = (state.large.len(), state.large_bytes);
         let mut of_folder: HashMap<&[u8], usize> = HashMap::new();
@@ -133,9 +146,9 @@ impl Queue {
             let folder = name.folder().unwrap_or_default();
             let mates =
                 of_folder.entry(folder).or_insert_with(|| state.small.len_of_folder(folder));
-            let fits = all < self.limits.files_max && bytes + weight <= self.limits.bytes_max;
+            let fits = all < limits.files_max && bytes + weight <= limits.bytes_max;
             let fits_large = large_files == 0
-                || (large_files < half && large_bytes + weight <= self.limits.bytes_max / 2);
+                || (large_files < half && large_bytes + weight <= limits.bytes_max / 2);
             let fits_half = if large { fits_large } else { *mates < half.max(1) };
             let admitted = all == 0 || (fits && fits_half);
             if admitted {
@@ -241,7 +254,7 @@ impl Queue {
         let mut state = self.wait_for(&self.alone_changed, |state| {
             state.alone.len() > 0 && (state.grading == 0 || state.alone.is_patience_over())
         })?;
-        let (claimed, large) = state.alone.take(self.limits.alone_max)?;
+        let (claimed, large) = state.alone.take(self.limits().alone_max)?;
         self.hand_out(state, std::slice::from_ref(&claimed));
         // Whoever waits for others does so for this long now.
         self.wake_all();
@@ -250,7 +263,7 @@ impl Queue {
 
     /// What was to be graded alone has been dealt with.
     pub fn end_alone(&self) {
-        self.state().alone.end(self.limits.alone_max);
+        self.state().alone.end(self.limits().alone_max);
         self.wake_all();
     }
 

@@ -7,9 +7,12 @@ use crate::archive::{Archive, Taken};
 use crate::event;
 use crate::fail_point::Point;
 use crate::ledger::{Ledger, OpenClaim, Report};
+use crate::rows::{SUBMISSION_HEADER, SUBMISSIONS};
 use crate::submission::Claimed;
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Where the file of a claim is found.
@@ -19,6 +22,29 @@ enum Found {
     InArchive,
     /// In the inbox, or nowhere: the claim is released.
     NotTaken,
+}
+
+/// Makes sure that a ledger that is to be made, or filled, was not there before: if there are marks in
+/// `reports`, it was.
+///
+/// # Errors
+///
+/// If the ledger is lost.
+pub fn look_for_loss(ledger: &Path, reports: &Path) -> Result<(), crate::ledger::Error> {
+    let what = match ledger.metadata() {
+        Ok(found) if found.len() > 0 => return Ok(()),
+        Ok(_) => "empty",
+        Err(_) => "missing",
+    };
+    let reports = reports.join(OsStr::from_bytes(SUBMISSIONS));
+    let header = SUBMISSION_HEADER.as_bytes();
+    let mut start = Vec::new();
+    let read = File::open(&reports)
+        .and_then(|file| file.take(header.len() as u64 + 1).read_to_end(&mut start));
+    if read.is_ok() && start.len() > header.len() && start.starts_with(header) {
+        return Err(crate::ledger::Error::Lost { path: ledger.to_owned(), what, reports });
+    }
+    Ok(())
 }
 
 /// Puts everything right, `under_way` being what was graded when an earlier process died, and returns
@@ -58,6 +84,8 @@ pub fn recover(
         Point::ClaimFound.pass();
         match found {
             Ok(Found::InArchive) => again.push(claim.claimed),
+            // Some of its rows are in the reports, so it has to end as a submission: as a failed one.
+            Ok(Found::NotTaken) if claim.claimed.progress.is_some() => again.push(claim.claimed),
             Ok(Found::NotTaken) => released.push(claim.claimed.id),
             // The claim stands, and the next start tries again.
             Err(error) => event::claim_failed(&claim.claimed.name, &error),

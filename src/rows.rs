@@ -3,10 +3,13 @@
 //! The row types are the reports' own; the core knows nothing of columns.
 
 use crate::board::{Kind, Mark, Verdict};
-use crate::submission::{Claimed, Name, Status, Tally};
+use crate::submission::{Claimed, Finished, Name};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::borrow::Cow;
+
+/// The report with a row per submission, below the folder of reports.
+pub const SUBMISSIONS: &[u8] = b"submissions.csv";
 
 /// The header of a report with a row per case.
 pub const CASE_HEADER: &str =
@@ -61,6 +64,12 @@ fn neutralised(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// A name as the cell of a row holds it.
+pub fn name_cell(name: &Name, neutralise: bool) -> String {
+    let text = name.to_string();
+    if neutralise { neutralised(&text).into_owned() } else { text }
+}
+
 /// Writes the case rows of one submission.
 pub struct CaseRows {
     /// The two leading columns with their commas, the same in every row.
@@ -71,12 +80,15 @@ impl CaseRows {
     /// Rows for this attempt of this submission; `neutralise` keeps spreadsheets from taking
     /// names for formulas.
     pub fn new(name: &Name, attempt: u32, neutralise: bool) -> CaseRows {
-        let shown = name.to_string();
-        let shown = if neutralise { neutralised(&shown) } else { Cow::from(&shown) };
-        let mut prefix = record(&(shown, attempt));
+        let mut prefix = record(&(name_cell(name, neutralise), attempt));
         prefix.pop();
         prefix.push(b',');
         CaseRows { prefix }
+    }
+
+    /// What every row begins with: name and attempt, with their commas.
+    pub fn prefix(&self) -> &[u8] {
+        &self.prefix
     }
 
     /// About how many bytes so many rows have, if nothing is wrong with the cases.
@@ -125,22 +137,6 @@ fn push_number(rows: &mut Vec<u8>, number: impl itoa::Integer) {
     rows.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// What the row of a submission tells besides what is known since it was taken.
-pub struct Outcome<'a> {
-    /// How it ended.
-    pub status: Status,
-    /// When, in milliseconds since 1970 UTC.
-    pub graded_at_ms: i64,
-    /// Its size in bytes.
-    pub bytes: u64,
-    /// The hash of its bytes, if they could be read.
-    pub blake3: Option<&'a [u8; 32]>,
-    /// Its kind, if that could be told.
-    pub kind: Option<Kind>,
-    /// The marks of its cases.
-    pub tally: Tally,
-}
-
 /// The row of one submission, as `csv` writes it.
 #[derive(Serialize)]
 struct SubmissionRow<'a> {
@@ -162,27 +158,24 @@ struct SubmissionRow<'a> {
 }
 
 /// The row of a submission in `submissions.csv`.
-pub fn submission_row(claimed: &Claimed, outcome: &Outcome<'_>, neutralise: bool) -> Vec<u8> {
-    let shown = |name: &Name| {
-        let text = name.to_string();
-        if neutralise { neutralised(&text).into_owned() } else { text }
-    };
-    let blake3 = outcome.blake3.map(|hash| blake3::Hash::from_bytes(*hash).to_hex());
+pub fn submission_row(claimed: &Claimed, done: &Finished, neutralise: bool) -> Vec<u8> {
+    let shown = |name: &Name| name_cell(name, neutralise);
+    let blake3 = done.blake3.map(|hash| blake3::Hash::from_bytes(hash).to_hex());
     record(&SubmissionRow {
         submission: &shown(&claimed.name),
         attempt: claimed.attempt,
         received_at: rfc_3339(claimed.received_at_ms),
-        graded_at: rfc_3339(outcome.graded_at_ms),
-        bytes: outcome.bytes,
+        graded_at: rfc_3339(done.graded_at_ms),
+        bytes: done.bytes,
         blake3: blake3.as_ref().map_or("", |hex| hex.as_str()),
-        kind: outcome.kind.map_or("", Kind::word),
-        cases: outcome.tally.cases(),
-        correct: outcome.tally.of(Verdict::Correct),
-        wrong: outcome.tally.of(Verdict::Wrong),
-        unreadable: outcome.tally.of(Verdict::Unreadable),
-        counted: outcome.tally.of(Verdict::Counted),
-        filled: outcome.tally.filled,
-        status: outcome.status.word(),
+        kind: done.kind.map_or("", Kind::word),
+        cases: done.tally.cases(),
+        correct: done.tally.of(Verdict::Correct),
+        wrong: done.tally.of(Verdict::Wrong),
+        unreadable: done.tally.of(Verdict::Unreadable),
+        counted: done.tally.of(Verdict::Counted),
+        filled: done.tally.filled,
+        status: done.status.word(),
         archived_as: &shown(&claimed.archived_as),
     })
 }

@@ -164,6 +164,54 @@ pub struct Progress {
     pub checkpoint: String,
     /// What has been marked so far.
     pub tally: Tally,
+    /// The bytes that this took, unless a gridmark graded them that did not note that.
+    pub graded: Option<Prefix>,
+    /// By which rules, if that was noted.
+    pub rules: Option<Rules>,
+}
+
+/// The first bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// How many they are.
+    pub bytes: u64,
+    /// Their hash.
+    pub blake3: [u8; 32],
+}
+
+/// What besides a file's bytes decides which rows it gets. A submission is graded by one set of rules
+/// from its first case to its last, and its rows can be had again by the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// The longest line or case, in bytes.
+    pub case_bytes_max: usize,
+    /// How many missing cases of a block are told one by one.
+    pub missing_cases_max: u64,
+    /// Whether text is kept from being taken for formulas.
+    pub neutralise_formulas: bool,
+}
+
+/// A submission that is done.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Its number in the ledger.
+    pub id: i64,
+    /// How it ended.
+    pub status: Status,
+    /// When, in milliseconds since 1970 UTC.
+    pub graded_at_ms: i64,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The hash of its bytes, if they could be read.
+    pub blake3: Option<[u8; 32]>,
+    /// Its kind, if that could be told.
+    pub kind: Option<Kind>,
+    /// The marks of its cases.
+    pub tally: Tally,
+    /// How often it was tried in vain.
+    pub tries: u32,
+    /// Why it failed, if it did.
+    pub reason: Option<String>,
 }
 
 /// How many cases got which mark.
@@ -271,6 +319,8 @@ pub enum Step {
     Chunk {
         /// The state of the reader behind the last row.
         checkpoint: String,
+        /// What the file holds up to there.
+        graded: Prefix,
     },
     /// That was all.
     Finished {

@@ -5,12 +5,14 @@
 //! that is nobody's fault.
 
 use crate::event;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The file begins with this, the size of a slot, and which run of the system it was written in.
 const MAGIC: &[u8; 16] = b"gridmark grading";
@@ -31,6 +33,10 @@ pub struct UnderWay {
 struct Slots {
     free: Vec<u64>,
     made: u64,
+    /// When each slot that is in use, and does not wait for others, got on last.
+    got_on: HashMap<u64, Instant>,
+    /// How often any of them got on.
+    moves: u64,
 }
 
 /// What one batch holds in the file until it is dropped.
@@ -70,10 +76,12 @@ impl UnderWay {
     pub fn begin(&self, ids: &[i64]) -> Slot<'_> {
         let number = {
             let mut slots = self.slots();
-            slots.free.pop().unwrap_or_else(|| {
+            let number = slots.free.pop().unwrap_or_else(|| {
                 slots.made += 1;
                 slots.made - 1
-            })
+            });
+            slots.get_on(number);
+            number
         };
         let files = ids.len().min(self.slot_bytes / WORD - 1);
         let mut bytes = Vec::with_capacity(self.slot_bytes);
@@ -81,6 +89,17 @@ impl UnderWay {
         ids[..files].iter().for_each(|id| bytes.extend_from_slice(&id.to_le_bytes()));
         self.write(number, &bytes);
         Slot { under_way: self, number, files }
+    }
+
+    /// How often grading got on since the start.
+    pub fn moves(&self) -> u64 {
+        self.slots().moves
+    }
+
+    /// For how long the batch that got on least has not; waiting for others does not count.
+    pub fn longest_stand(&self) -> Duration {
+        let slots = self.slots();
+        slots.got_on.values().map(Instant::elapsed).max().unwrap_or_default()
     }
 
     /// Nothing that is being graded is to be held responsible for the end that comes now.
@@ -109,11 +128,25 @@ impl UnderWay {
     }
 }
 
+impl Slots {
+    fn get_on(&mut self, number: u64) {
+        self.got_on.insert(number, Instant::now());
+        self.moves += 1;
+    }
+}
+
 impl Slot<'_> {
+    /// Grading gets on: a file, or a part of one, is done with.
+    pub fn get_on(&self) {
+        self.under_way.slots().get_on(self.number);
+    }
+
     /// Does something that waits for others, during which nothing is graded.
     pub fn pause<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.under_way.write(self.number, &[0; WORD]);
+        self.under_way.slots().got_on.remove(&self.number);
         let done = wait();
+        self.get_on();
         self.under_way.write(self.number, &(self.files as u64).to_le_bytes());
         done
     }
@@ -122,7 +155,10 @@ impl Slot<'_> {
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
         self.under_way.write(self.number, &[0; WORD]);
-        self.under_way.slots().free.push(self.number);
+        let mut slots = self.under_way.slots();
+        slots.get_on(self.number);
+        slots.got_on.remove(&self.number);
+        slots.free.push(self.number);
     }
 }
 
@@ -177,12 +213,18 @@ mod tests {
         drop(ended);
         let again = under_way.begin(&[7]);
         waiting.pause(|| {
+            assert_eq!(under_way.slots().got_on.len(), 2);
             let (_, earlier) = reopened(&path);
             assert_eq!(earlier, [4, 5, 7]);
         });
         let (_, earlier) = reopened(&path);
         assert_eq!(earlier, [4, 5, 6, 7]);
+        assert_eq!(under_way.slots().got_on.len(), 3);
+        let moves = under_way.moves();
+        begun.get_on();
         drop((begun, waiting, again));
+        assert_eq!(under_way.moves(), moves + 4);
+        assert_eq!(under_way.longest_stand(), Duration::ZERO);
         assert_eq!(reopened(&path).1, NOBODY);
     }
 

@@ -58,9 +58,10 @@ impl Plan {
 fn main() {
     let plan = Plan::from_args();
     let mut page = Page::default();
+    // First, while the disk has nothing to do for anybody.
+    latency::run(&plan, &mut page);
     judges::run(&plan, &mut page);
     service::run(&plan, &mut page);
-    latency::run(&plan, &mut page);
     growth::run(&plan);
     if plan.is_measuring() {
         page.print();

@@ -7,6 +7,10 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How much of a file is copied before it is told that the copy gets on.
+const COPIED_AT_ONCE_BYTES: u64 = 64 << 20;
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 /// Not through a link, and not waiting at a FIFO.
@@ -138,15 +142,17 @@ pub(super) fn rename_no_replace(
 }
 
 /// Copies a file into a folder on another file system, makes the copy durable, and only then
-/// removes the original. `part` is the copy's name until it is whole.
+/// removes the original. `part` is the copy's name until it is whole; `copied_bytes` goes up while
+/// it gets on.
 pub(super) fn copy(
     from: &Folder,
     file: &OsStr,
     to: &Folder,
     as_file: &OsStr,
     part: &str,
+    copied_bytes: &AtomicU64,
 ) -> io::Result<()> {
-    let mut source = from.open_file(file)?;
+    let source = from.open_file(file)?;
     let before = source.metadata()?;
     if !before.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -158,7 +164,15 @@ pub(super) fn copy(
         Point::FileHalfCopied.pass_or(|| {
             let _ = io::copy(&mut (&source).take(before.len() / 2), &mut copied);
         });
-        io::copy(&mut source, &mut copied)?;
+        loop {
+            let bytes = io::copy(&mut (&source).take(COPIED_AT_ONCE_BYTES), &mut copied)?;
+            if bytes == 0 {
+                break;
+            }
+            // So that the last sync is no long one during which nothing seems to move.
+            copied.sync_data()?;
+            copied_bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
         if Signature::of(&source.metadata()?) != Signature::of(&before) {
             return Err(io::Error::other("it changed while it was copied"));
         }

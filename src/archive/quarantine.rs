@@ -1,7 +1,7 @@
 //! What gridmark failed to grade is kept apart, with the reason beside it.
 
 use super::{Archive, AtFlags, Folder, Mode, Name, OFlags, PoisonError, io, unlinkat};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -51,6 +51,17 @@ impl Archive {
         self.quarantine.join(archived_as.as_path()).symlink_metadata().is_ok()
     }
 
+    /// Opens a file in quarantine for reading, whatever it is: never through a link, and without
+    /// waiting at a FIFO.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub fn read_quarantined(&self, archived_as: &Name) -> io::Result<File> {
+        let (folder, file) = archived_as.split();
+        Folder::open(&self.quarantine, folder)?.open_file(file)
+    }
+
     /// How many files lie in quarantine, of those that are known to have been moved there.
     pub fn quarantined_files(&self) -> u64 {
         let mut known = self.quarantined.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,10 +105,19 @@ impl Archive {
 
     fn note_place(&self, archived_as: &Name) -> io::Result<(Folder, OsString)> {
         let (folder, file) = archived_as.split();
-        let folder = Folder::open(&self.quarantine, folder)?;
-        let mut name = file.as_bytes().to_vec();
-        name.truncate(NAME_BYTES_MAX - NOTE_END.len());
-        name.extend_from_slice(NOTE_END);
-        Ok((folder, OsString::from_vec(name)))
+        Ok((Folder::open(&self.quarantine, folder)?, note_file(file)))
     }
+}
+
+/// Where in quarantine the reason lies for the file of this name.
+pub fn note_name(archived_as: &Name) -> Name {
+    let (folder, file) = archived_as.split();
+    Name::from_bytes(folder.as_bytes()).join(&note_file(file))
+}
+
+fn note_file(file: &OsStr) -> OsString {
+    let mut name = file.as_bytes().to_vec();
+    name.truncate(NAME_BYTES_MAX - NOTE_END.len());
+    name.extend_from_slice(NOTE_END);
+    OsString::from_vec(name)
 }

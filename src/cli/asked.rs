@@ -24,7 +24,16 @@ pub(super) struct Whose {
 impl Whose {
     /// The settings of that service.
     pub(super) fn settings(&self) -> Result<Settings, Error> {
-        let args = SettingArgs::of_place(self.config.clone(), self.root.clone());
+        Whose::read(SettingArgs::of_place(self.config.clone(), self.root.clone()))
+    }
+
+    /// The settings without the settings file, if it is said without it where the service works.
+    pub(super) fn by_root(&self) -> Option<Result<Settings, Error>> {
+        let root = self.root.clone()?;
+        Some(Whose::read(SettingArgs::of_place(None, Some(root))))
+    }
+
+    fn read(args: SettingArgs) -> Result<Settings, Error> {
         let mut settings = args.load()?.settings;
         let root = &mut settings.paths.root;
         *root = std::path::absolute(&root).map_err(Error::io("find", root))?;

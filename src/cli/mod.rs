@@ -3,17 +3,24 @@
 //! Each command is a module with its `Args` and its `run`.
 
 mod asked;
+pub mod backup;
+pub mod completions;
 pub mod config;
 mod draw;
 pub mod fill;
 pub mod generate;
+mod get;
 pub mod grade;
+pub mod health;
 pub mod judge;
 mod listing;
+pub mod man;
+pub mod reload;
 pub mod retry;
 mod screen;
 pub mod serve;
 mod table;
+pub mod verify;
 mod walk;
 pub mod why;
 mod windows;
@@ -22,10 +29,10 @@ use crate::board::Kind;
 use crate::config::{Loaded, Origin};
 use crate::judge::Tier;
 use crate::judge::kernel::UnsupportedTier;
+use crate::log;
 use crate::printable;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand};
-use std::error::Error as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -53,8 +60,16 @@ enum Command {
     Serve(serve::Args),
     /// Say why a file has not been graded, or how it was
     Why(why::Args),
+    /// Say whether the service is well
+    Health(health::Args),
+    /// Have the service that runs read its settings anew
+    Reload(reload::Args),
     /// Hand in again what lies in quarantine
     Retry(retry::Args),
+    /// Say whether archive, ledger and reports agree, and write reports anew
+    Verify(verify::Args),
+    /// Copy ledger, archive and reports, also while the service runs
+    Backup(backup::Args),
     /// Answer as the source problems ask for, from standard input to standard output
     Judge(judge::Args),
     /// Mark files and explain the marks
@@ -65,6 +80,10 @@ enum Command {
     Generate(generate::Args),
     /// Show the settings in force and where each came from, or check a settings file
     Config(config::Args),
+    /// Print what lets a shell complete the command line
+    Completions(completions::Args),
+    /// Print the manual
+    Man(man::Args),
 }
 
 /// Does what the command line says.
@@ -80,19 +99,38 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         }
         Some(Command::Serve(args)) => serve::run(args),
         Some(Command::Why(args)) => why::run(args),
+        Some(Command::Health(args)) => health::run(args),
+        Some(Command::Reload(args)) => reload::run(args),
         Some(Command::Retry(args)) => retry::run(args),
+        Some(Command::Verify(args)) => verify::run(args),
+        Some(Command::Backup(args)) => backup::run(args),
         Some(Command::Judge(args)) => judge::run(args),
         Some(Command::Grade(args)) => grade::run(args),
         Some(Command::Fill(args)) => fill::run(args),
         Some(Command::Generate(args)) => generate::run(args),
         Some(Command::Config(args)) => config::run(args),
+        Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man(args)) => man::run(&args),
     }
 }
 
 /// Says on standard error what went wrong: on one line, whatever names and values are in it.
 pub fn complain(told: &str) {
     // Where standard error is closed too, the exit code is all that can be told.
-    let _ = writeln!(io::stderr(), "gridmark: {}", printable::line(&told));
+    let prefix = if log::is_journal() { log::ERROR_PREFIX } else { "" };
+    let _ = writeln!(io::stderr(), "{prefix}gridmark: {}", printable::line(&told));
+}
+
+/// What went wrong and why, on one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        told.push_str(": ");
+        told.push_str(&error.to_string());
+        cause = error.source();
+    }
+    told
 }
 
 /// The kernels that commands without a settings file judge with: those that `GRIDMARK_GRADE_TIER`
@@ -152,6 +190,9 @@ pub enum Error {
     /// The service cannot run.
     #[error(transparent)]
     Service(#[from] crate::service::Error),
+    /// It cannot be looked whether all agrees.
+    #[error(transparent)]
+    Verify(crate::verify::Error),
     /// The command was not typed as it must be.
     #[error("{0}")]
     Usage(String),
@@ -165,14 +206,7 @@ impl Error {
 
     /// What went wrong and why, on one line.
     fn with_causes(&self) -> String {
-        let mut told = self.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            told.push_str(": ");
-            told.push_str(&error.to_string());
-            cause = error.source();
-        }
-        told
+        with_causes(self)
     }
 
     /// Whether a file or folder cannot be used, and it is this one.

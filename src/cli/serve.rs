@@ -4,7 +4,7 @@ use super::Error;
 use super::config::SettingArgs;
 use crate::config::Settings;
 use crate::log;
-use crate::service::{self, Mode, Outcome, Progress};
+use crate::service::{self, Mode, Outcome, Progress, Source};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -14,6 +14,8 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Submissions go into ROOT/inbox and, once they are taken, into ROOT/archive. The marks are in
 ROOT/reports: submissions.csv, folders/FOLDER.csv, loose.csv.
+
+SIGHUP, or `gridmark reload`, has the service read its settings file once more.
 
 SIGTERM or SIGINT (Ctrl-C) ends the service once what was taken is graded; large files are left
 where they are by then, and the next start goes on with them. A second signal ends it at once, and
@@ -35,15 +37,15 @@ pub struct Args {
 }
 
 impl Args {
-    /// The settings in force; the log is set up as they say.
+    /// The settings in force, and what controls the log, which is set up as they say.
     ///
     /// # Errors
     ///
     /// The settings are wrong, or the process logs already.
-    pub fn settings(&self) -> Result<Settings, Error> {
+    pub fn settings(&self) -> Result<(Settings, log::Control), Error> {
         let settings = self.settings.load()?.settings;
-        log::start(&settings.log)?;
-        Ok(settings)
+        let control = log::start(&settings.log)?;
+        Ok((settings, control))
     }
 }
 
@@ -53,21 +55,37 @@ impl Args {
 ///
 /// If the settings are wrong or the service cannot start.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    let settings = args.settings()?;
+    let (settings, control) = args.settings()?;
     let bar = (args.once && std::io::stderr().is_terminal()).then(progress_bar);
     let shown = bar.clone();
     let on_progress = shown
         .map(|bar| -> Box<dyn FnMut(Progress)> { Box::new(move |progress| show(&bar, progress)) });
-    let outcome = service::run(&settings, Mode { once: args.once, on_progress })?;
+    let once = args.once;
+    // A run that ends by itself is over before anybody changes a setting.
+    let reload = (!once).then(|| source(args.settings, control));
+    let outcome = service::run(&settings, Mode { once, on_progress, reload })?;
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    if args.once {
+    if once {
         tell(&outcome)?;
     }
     let all_done = outcome.failed == 0 && outcome.unfinished == 0;
-    let all_well = outcome.committed && outcome.left == 0 && (!args.once || all_done);
+    let all_well = outcome.committed && outcome.left == 0 && (!once || all_done);
     Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// From where the service reads its settings anew: the same file, variables and flags.
+fn source(args: SettingArgs, control: log::Control) -> Source {
+    Source {
+        read: Box::new(move || match args.load() {
+            Ok(loaded) => Ok(loaded.settings),
+            Err(error) => Err(error.with_causes()),
+        }),
+        set_log_level: Box::new(move |level| {
+            control.set_level(level).map_err(|error| error.to_string())
+        }),
+    }
 }
 
 fn progress_bar() -> ProgressBar {

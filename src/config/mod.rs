@@ -3,14 +3,20 @@
 //! A later layer wins. Each setting in force knows where it came from, and whatever is wrong with
 //! one is told with that place.
 
+mod change;
 mod error;
 mod layers;
+mod live;
 mod pattern;
 mod rules;
 mod settings;
 
+pub use change::{Change, Changes};
 pub use error::{BadValue, Error, Place};
-pub use settings::{Grade, Http, Intake, Log, LogFormat, Paths, Publish, Queue, Settings, Watch};
+pub use live::Live;
+pub use settings::{
+    Grade, Health, Http, Intake, Log, LogFormat, Paths, Publish, Queue, Settings, Watch,
+};
 
 use layers::Assignment;
 use rules::{RULES, Rule};

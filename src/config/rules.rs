@@ -9,6 +9,9 @@ const CASE_BYTES_LEAST: usize = 4096;
 /// The least that hyper accepts for its buffer of a request's head.
 const HEADER_BYTES_LEAST: usize = 8192;
 
+/// Whoever has nothing to do shows itself once a second.
+const STUCK_MS_LEAST: u64 = 3_000;
+
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// What one setting may be.
@@ -19,10 +22,18 @@ pub(super) struct Rule {
     pub(super) expected: &'static str,
     /// Whether it is that.
     pub(super) holds: fn(&Settings) -> bool,
+    /// Whether it may change while the service runs.
+    pub(super) is_live: bool,
 }
 
-const fn rule(key: &'static str, expected: &'static str, holds: fn(&Settings) -> bool) -> Rule {
-    Rule { key, expected, holds }
+/// A setting that may change while the service runs.
+const fn live(key: &'static str, expected: &'static str, holds: fn(&Settings) -> bool) -> Rule {
+    Rule { key, expected, holds, is_live: true }
+}
+
+/// A setting that is read at the start alone.
+const fn fixed(key: &'static str, expected: &'static str, holds: fn(&Settings) -> bool) -> Rule {
+    Rule { key, expected, holds, is_live: false }
 }
 
 const PATH: &str = "the path of a folder";
@@ -34,63 +45,68 @@ const SOME: &str = "a whole number from 1 up";
 
 /// Every setting there is.
 pub(super) const RULES: &[Rule] = &[
-    rule("paths.root", PATH, |s| !s.paths.root.as_os_str().is_empty()),
-    rule("paths.inbox", APART, |s| is_apart(s, 0)),
-    rule("paths.archive", APART, |s| is_apart(s, 1)),
-    rule("paths.quarantine", APART, |s| is_apart(s, 2)),
-    rule("paths.reports", APART, |s| is_apart(s, 3)),
-    rule("paths.state", APART, |s| is_apart(s, 4)),
-    rule("intake.watch", "\"auto\" or \"off\"", |_| true),
-    rule("intake.settle_ms", DAY_OR_LESS, |s| s.intake.settle_ms <= DAY_MS),
-    rule("intake.open_settle_ms", DAY_OR_LESS, |s| s.intake.open_settle_ms <= DAY_MS),
-    rule("intake.scan_every_ms", SOME_TIME, |s| is_some_time(s.intake.scan_every_ms)),
-    rule("intake.waiting_files_max", SOME, |s| s.intake.waiting_files_max > 0),
-    rule("intake.claim_files_max", SOME, |s| s.intake.claim_files_max > 0),
-    rule("intake.depth_max", SOME, |s| s.intake.depth_max > 0),
-    rule("intake.name_bytes_max", SOME, |s| s.intake.name_bytes_max > 0),
-    rule(
+    fixed("paths.root", PATH, |s| !s.paths.root.as_os_str().is_empty()),
+    fixed("paths.inbox", APART, |s| is_apart(s, 0)),
+    fixed("paths.archive", APART, |s| is_apart(s, 1)),
+    fixed("paths.quarantine", APART, |s| is_apart(s, 2)),
+    fixed("paths.reports", APART, |s| is_apart(s, 3)),
+    fixed("paths.state", APART, |s| is_apart(s, 4)),
+    live("intake.watch", "\"auto\" or \"off\"", |_| true),
+    live("intake.settle_ms", DAY_OR_LESS, |s| s.intake.settle_ms <= DAY_MS),
+    live("intake.open_settle_ms", DAY_OR_LESS, |s| s.intake.open_settle_ms <= DAY_MS),
+    live("intake.scan_every_ms", SOME_TIME, |s| is_some_time(s.intake.scan_every_ms)),
+    live("intake.waiting_files_max", SOME, |s| s.intake.waiting_files_max > 0),
+    live("intake.claim_files_max", SOME, |s| s.intake.claim_files_max > 0),
+    live("intake.depth_max", SOME, |s| s.intake.depth_max > 0),
+    live("intake.name_bytes_max", SOME, |s| s.intake.name_bytes_max > 0),
+    live(
         "intake.temporary",
         "a list of patterns of one name, such as \"*.part\": not empty, without `/`, and not `*` \
          alone, which is every name",
         |s| s.intake.temporary.iter().all(|pattern| is_pattern(pattern)),
     ),
-    rule("queue.files_max", SOME, |s| s.queue.files_max > 0),
-    rule("queue.bytes_max", SOME, |s| s.queue.bytes_max > 0),
-    rule("grade.threads_max", "a whole number from 0 (one a core) to 1024", |s| {
+    live("queue.files_max", SOME, |s| s.queue.files_max > 0),
+    live("queue.bytes_max", SOME, |s| s.queue.bytes_max > 0),
+    fixed("grade.threads_max", "a whole number from 0 (one a core) to 1024", |s| {
         s.grade.threads_max <= 1024
     }),
-    rule("grade.tier", "\"auto\" or the name of a tier", |s| !s.grade.tier.trim().is_empty()),
-    rule("grade.batch_files_max", SOME, |s| s.grade.batch_files_max > 0),
-    rule("grade.batch_bytes_max", SOME, |s| s.grade.batch_bytes_max > 0),
-    rule("grade.chunk_bytes_max", "at least twice grade.case_bytes_max", |s| {
+    fixed("grade.tier", "\"auto\" or the name of a tier", |s| !s.grade.tier.trim().is_empty()),
+    fixed("grade.batch_files_max", SOME, |s| s.grade.batch_files_max > 0),
+    live("grade.batch_bytes_max", SOME, |s| s.grade.batch_bytes_max > 0),
+    fixed("grade.chunk_bytes_max", "at least twice grade.case_bytes_max", |s| {
         s.grade.chunk_bytes_max / 2 >= s.grade.case_bytes_max
     }),
-    rule("grade.chunk_cases_max", SOME, |s| s.grade.chunk_cases_max > 0),
-    rule("grade.chunks_ahead_max", SOME, |s| s.grade.chunks_ahead_max > 0),
-    rule("grade.streams_max", SOME, |s| s.grade.streams_max > 0),
-    rule("grade.case_bytes_max", "a whole number from 4096 up", |s| {
+    live("grade.chunk_cases_max", SOME, |s| s.grade.chunk_cases_max > 0),
+    live("grade.chunks_ahead_max", SOME, |s| s.grade.chunks_ahead_max > 0),
+    fixed("grade.streams_max", SOME, |s| s.grade.streams_max > 0),
+    fixed("grade.case_bytes_max", "a whole number from 4096 up", |s| {
         s.grade.case_bytes_max >= CASE_BYTES_LEAST
     }),
-    rule("grade.missing_cases_max", SOME, |s| s.grade.missing_cases_max > 0),
-    rule("grade.tries_max", SOME, |s| s.grade.tries_max > 0),
-    rule("grade.alone_ms_max", SOME_TIME, |s| is_some_time(s.grade.alone_ms_max)),
-    rule("publish.commit_wait_ms_max", DAY_OR_LESS, |s| s.publish.commit_wait_ms_max <= DAY_MS),
-    rule("publish.pending_bytes_max", SOME, |s| s.publish.pending_bytes_max > 0),
-    rule("publish.neutralise_formulas", "true or false", |_| true),
-    rule("publish.retry_ms_max", SOME_TIME, |s| is_some_time(s.publish.retry_ms_max)),
-    rule("publish.disk_free_bytes_min", "a whole number from 0 up", |_| true),
-    rule("http.listen", "an address and a port, such as \"127.0.0.1:9464\"", |_| true),
-    rule("http.connections_max", "a whole number from 1 to 65536", |s| {
+    fixed("grade.missing_cases_max", SOME, |s| s.grade.missing_cases_max > 0),
+    live("grade.tries_max", SOME, |s| s.grade.tries_max > 0),
+    live("grade.alone_ms_max", SOME_TIME, |s| is_some_time(s.grade.alone_ms_max)),
+    live("publish.commit_wait_ms_max", DAY_OR_LESS, |s| s.publish.commit_wait_ms_max <= DAY_MS),
+    fixed("publish.pending_bytes_max", SOME, |s| s.publish.pending_bytes_max > 0),
+    fixed("publish.neutralise_formulas", "true or false", |_| true),
+    live("publish.retry_ms_max", SOME_TIME, |s| is_some_time(s.publish.retry_ms_max)),
+    live("publish.disk_free_bytes_min", "a whole number from 0 up", |_| true),
+    live(
+        "health.stuck_ms_max",
+        "milliseconds: a whole number from 3000 to 86400000 (a day)",
+        |s| (STUCK_MS_LEAST..=DAY_MS).contains(&s.health.stuck_ms_max),
+    ),
+    fixed("http.listen", "an address and a port, such as \"127.0.0.1:9464\"", |_| true),
+    fixed("http.connections_max", "a whole number from 1 to 65536", |s| {
         (1..=65_536).contains(&s.http.connections_max)
     }),
-    rule("http.silent_ms_max", SOME_TIME, |s| is_some_time(s.http.silent_ms_max)),
-    rule("http.header_bytes_max", "a whole number from 8192 to 1048576", |s| {
+    fixed("http.silent_ms_max", SOME_TIME, |s| is_some_time(s.http.silent_ms_max)),
+    fixed("http.header_bytes_max", "a whole number from 8192 to 1048576", |s| {
         (HEADER_BYTES_LEAST..=1 << 20).contains(&s.http.header_bytes_max)
     }),
-    rule("http.header_read_ms_max", SOME_TIME, |s| is_some_time(s.http.header_read_ms_max)),
-    rule("http.connection_ms_max", SOME_TIME, |s| is_some_time(s.http.connection_ms_max)),
-    rule("log.format", "\"auto\", \"human\" or \"json\"", |_| true),
-    rule(
+    fixed("http.header_read_ms_max", SOME_TIME, |s| is_some_time(s.http.header_read_ms_max)),
+    fixed("http.connection_ms_max", SOME_TIME, |s| is_some_time(s.http.connection_ms_max)),
+    fixed("log.format", "\"auto\", \"human\" or \"json\"", |_| true),
+    live(
         "log.level",
         "off, error, warn, info, debug or trace, and such levels for parts of the program, as in \
          \"info,gridmark::intake=debug\"",

@@ -27,6 +27,8 @@ pub struct Settings {
     pub grade: Grade,
     /// How reports are written.
     pub publish: Publish,
+    /// When something is taken to be stuck.
+    pub health: Health,
     /// The address for metrics and health, and its limits.
     pub http: Http,
     /// What is told on standard error.
@@ -269,6 +271,20 @@ impl Default for Publish {
             retry_ms_max: 5_000,
             disk_free_bytes_min: 256 * MIB as u64,
         }
+    }
+}
+
+/// When something is taken to be stuck.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Health {
+    /// How long a part of the service that has something to do may not get on, in milliseconds.
+    pub stuck_ms_max: u64,
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Health { stuck_ms_max: 60_000 }
     }
 }
 

@@ -4,8 +4,12 @@
 //! contents of files appear in log lines and never in labels.
 
 mod recorder;
+mod reload;
+mod words;
 
 pub use recorder::Recorder;
+pub use reload::{reload_refused, reloaded, setting_changed, setting_held, settings_read};
+pub use words::{ScanReason, Via, WatchMode};
 
 use crate::board::{Kind, Verdict};
 use crate::printable;
@@ -18,82 +22,10 @@ use tracing::{debug, error, info, warn};
 /// The histogram that counts cases; all others measure seconds.
 const CASES_HISTOGRAM: &str = "gridmark_batch_cases";
 
-/// How a file was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Via {
-    /// By a watch event.
-    Event,
-    /// By a scan of the inbox.
-    Scan,
-}
-
-impl Via {
-    const fn word(self) -> &'static str {
-        match self {
-            Via::Event => "event",
-            Via::Scan => "scan",
-        }
-    }
-}
-
-/// Why the inbox is scanned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScanReason {
-    /// The service starts.
-    Start,
-    /// The period is over.
-    Timer,
-    /// Events were lost.
-    Overflow,
-    /// A folder appeared or moved.
-    Folder,
-    /// The watcher failed.
-    WatchError,
-}
-
-impl ScanReason {
-    const ALL: [ScanReason; 5] = [
-        ScanReason::Start,
-        ScanReason::Timer,
-        ScanReason::Overflow,
-        ScanReason::Folder,
-        ScanReason::WatchError,
-    ];
-
-    const fn word(self) -> &'static str {
-        match self {
-            ScanReason::Start => "start",
-            ScanReason::Timer => "timer",
-            ScanReason::Overflow => "overflow",
-            ScanReason::Folder => "folder",
-            ScanReason::WatchError => "watch-error",
-        }
-    }
-}
-
-/// How the inbox is observed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WatchMode {
-    /// By events and scans.
-    Events,
-    /// By scans alone.
-    Scan,
-}
-
-impl WatchMode {
-    const ALL: [WatchMode; 2] = [WatchMode::Events, WatchMode::Scan];
-
-    const fn word(self) -> &'static str {
-        match self {
-            WatchMode::Events => "events",
-            WatchMode::Scan => "scan",
-        }
-    }
-}
-
 /// The service works from now on.
 pub fn started(version: &str, kernel: &'static str, root: &Path) {
     gauge!("gridmark_build_info", "version" => version.to_owned(), "kernel" => kernel).set(1.0);
+    gauge!("gridmark_live").set(1.0);
     info!(version, kernel, root = %printable::path(root), "gridmark grades what is dropped into the inbox");
 }
 
@@ -160,6 +92,15 @@ pub fn report_set_aside(report: &Name, aside: &Path, why: &str) {
     error!(%report, aside = %printable::path(aside), why, "a report was changed by someone else; their copy is kept aside");
 }
 
+/// An older gridmark did not note in which order it appended rows; whether the report told that.
+pub fn order_taken_over(report: &Name, is_known: bool) {
+    if is_known {
+        info!(%report, "the order of its rows is taken over into the ledger");
+    } else {
+        warn!(%report, "the order of its rows is not known; were it written anew, rows might change places");
+    }
+}
+
 /// Something of the state that somebody has removed is there again.
 pub fn state_restored(what: &'static str) {
     warn!(
@@ -168,15 +109,13 @@ pub fn state_restored(what: &'static str) {
     );
 }
 
-/// How the inbox is observed from now on.
+/// How the inbox is observed from now on; and why, if it is scanned though it should be watched.
 pub fn watch_mode(mode: WatchMode, why: &str) {
     for each in WatchMode::ALL {
-        gauge!("gridmark_watch_mode", "mode" => each.word()).set(if each == mode {
-            1.0
-        } else {
-            0.0
-        });
+        gauge!("gridmark_watch_mode", "mode" => each.word()).set(truth(each == mode));
     }
+    let is_degraded = mode == WatchMode::Scan && !why.is_empty();
+    gauge!("gridmark_watch_degraded").set(truth(is_degraded));
     match mode {
         WatchMode::Events => info!(mode = mode.word(), "the inbox is watched"),
         WatchMode::Scan if why.is_empty() => info!(mode = mode.word(), "the inbox is scanned"),
@@ -225,6 +164,11 @@ pub fn ignored(name: &Name, why: &str) {
 /// Files were found that are ready to be taken.
 pub fn found(via: Via, files: usize) {
     counter!("gridmark_found_total", "via" => via.word()).increment(files as u64);
+}
+
+/// So many files of the inbox are known that are not taken yet.
+pub fn inbox_holds(files: usize) {
+    gauge!("gridmark_inbox_files").set(files as f64);
 }
 
 /// Files were taken.
@@ -335,13 +279,27 @@ pub fn flow(queue_files: usize, queue_bytes: u64, in_flight_files: usize, oldest
     gauge!("gridmark_oldest_waiting_seconds").set(oldest.as_secs_f64());
 }
 
-/// How much room is left where reports, archive and ledger lie.
-pub fn disk_free(bytes: u64) {
+/// How much room is left where reports, archive and ledger lie, and with how much less than that
+/// no more is taken.
+pub fn disk_free(bytes: u64, bytes_min: u64) {
     gauge!("gridmark_disk_free_bytes").set(bytes as f64);
+    gauge!("gridmark_disk_free_min_bytes").set(bytes_min as f64);
+}
+
+/// A part of the service that has work to do does not get on, or all of them move again.
+pub fn liveness(live: &Result<(), String>) {
+    gauge!("gridmark_live").set(truth(live.is_ok()));
+    match live {
+        Ok(()) => info!("all of the service moves again"),
+        Err(reason) => {
+            error!(reason, "a part of the service is stuck; if it stays so, restart gridmark")
+        }
+    }
 }
 
 /// The service became ready, or stopped being ready for these reasons.
 pub fn readiness(reasons: &[String]) {
+    gauge!("gridmark_ready").set(truth(reasons.is_empty()));
     if reasons.is_empty() {
         info!("ready");
     } else {
@@ -352,7 +310,7 @@ pub fn readiness(reasons: &[String]) {
 /// The rows of a submission cannot be written anew, since its file cannot be read.
 pub fn rebuild_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_rebuild_errors_total").increment(1);
-    error!(%name, error = %printable::line(error), "cannot write the rows of a submission anew: its file in the archive cannot be read");
+    error!(%name, error = %printable::line(error), "cannot write the rows of a submission anew: what was graded is not to be had any more");
 }
 
 /// A report was replaced or removed by someone else; it is there again with all that is committed.
@@ -380,4 +338,9 @@ pub fn connections_bounded(wanted: usize, most: usize) {
 pub fn thread_panicked(thread: &str) {
     counter!("gridmark_panics_total").increment(1);
     error!(thread, "a thread of gridmark panicked");
+}
+
+/// As a gauge tells it.
+const fn truth(is_so: bool) -> f64 {
+    if is_so { 1.0 } else { 0.0 }
 }

@@ -65,7 +65,7 @@ const SECONDS_BUCKETS: [f64; 22] = [
 const CASES_BUCKETS: [f64; 10] =
     [1.0, 4.0, 16.0, 64.0, 256.0, 1_024.0, 4_096.0, 16_384.0, 65_536.0, 262_144.0];
 
-const COUNTERS: [(&str, Unit, &str); 23] = [
+const COUNTERS: [(&str, Unit, &str); 24] = [
     ("gridmark_read_bytes_total", Unit::Bytes, "Bytes of submissions that were read."),
     ("gridmark_report_bytes_total", Unit::Bytes, "Bytes of reports that were made durable."),
     ("gridmark_claimed_total", Unit::Count, "Files taken from the inbox."),
@@ -93,9 +93,13 @@ const COUNTERS: [(&str, Unit, &str); 23] = [
     ("gridmark_panics_total", Unit::Count, "Threads that panicked."),
     ("gridmark_submissions_total", Unit::Count, "Submissions by how they ended."),
     ("gridmark_cases_total", Unit::Count, "Cases by kind and verdict."),
+    ("gridmark_reloads_total", Unit::Count, "Times that the settings were read anew."),
 ];
 
-const GAUGES: [(&str, Unit, &str); 8] = [
+const GAUGES: [(&str, Unit, &str); 15] = [
+    ("gridmark_ready", Unit::Count, "1 if files are taken and graded."),
+    ("gridmark_live", Unit::Count, "1 if whatever has work gets on with it."),
+    ("gridmark_inbox_files", Unit::Count, "Files seen in the inbox and not taken yet."),
     ("gridmark_queue_files", Unit::Count, "Files that were taken and wait to be graded."),
     ("gridmark_queue_bytes", Unit::Bytes, "Bytes of work that wait to be graded."),
     ("gridmark_in_flight_files", Unit::Count, "Files being graded or waiting for their commit."),
@@ -107,6 +111,26 @@ const GAUGES: [(&str, Unit, &str); 8] = [
     ("gridmark_ignored_files", Unit::Count, "Things in the inbox that are left alone."),
     ("gridmark_quarantined_files", Unit::Count, "Files in quarantine."),
     ("gridmark_disk_free_bytes", Unit::Bytes, "Free bytes where reports, archive and ledger lie."),
+    (
+        "gridmark_config_last_reload_successful",
+        Unit::Count,
+        "1 if the settings were right when they were read last.",
+    ),
+    (
+        "gridmark_config_last_reload_success_timestamp_seconds",
+        Unit::Seconds,
+        "When settings that were right were read last, since 1970.",
+    ),
+    (
+        "gridmark_disk_free_min_bytes",
+        Unit::Bytes,
+        "With fewer free bytes than that no files are taken.",
+    ),
+    (
+        "gridmark_watch_degraded",
+        Unit::Count,
+        "1 if the inbox is scanned though it should be watched.",
+    ),
     ("gridmark_watch_mode", Unit::Count, "1 for the way in which the inbox is observed."),
 ];
 
@@ -132,7 +156,7 @@ fn register() {
     describe_counter!("gridmark_found_total", "Files found, by what found them.");
     describe_counter!("gridmark_scans_total", "Scans of the inbox, by reason.");
     describe_gauge!("gridmark_build_info", "1, with the version and the kernel tier in use.");
-    let labelled = ["gridmark_submissions_total", "gridmark_cases_total"];
+    let labelled = ["gridmark_submissions_total", "gridmark_cases_total", "gridmark_reloads_total"];
     for (name, ..) in COUNTERS.into_iter().filter(|(name, ..)| !labelled.contains(name)) {
         counter!(name).absolute(0);
     }
@@ -150,6 +174,9 @@ fn register() {
     }
     for via in [Via::Event, Via::Scan] {
         counter!("gridmark_found_total", "via" => via.word()).absolute(0);
+    }
+    for result in super::reload::RESULTS {
+        counter!("gridmark_reloads_total", "result" => result).absolute(0);
     }
     for reason in ScanReason::ALL {
         counter!("gridmark_scans_total", "reason" => reason.word()).absolute(0);

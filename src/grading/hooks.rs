@@ -4,11 +4,15 @@ use crate::submission::Name;
 use std::env::var_os;
 use std::os::unix::ffi::OsStrExt;
 
-/// Panics or aborts if `TEST_GRIDMARK_PANIC_ON` or `TEST_GRIDMARK_ABORT_ON` is this name.
+/// Panics, aborts or never returns if `TEST_GRIDMARK_PANIC_ON`, `TEST_GRIDMARK_ABORT_ON` or
+/// `TEST_GRIDMARK_HANG_ON` is this name.
 pub(super) fn run(name: &Name) {
     let is_on = |hook| var_os(hook).is_some_and(|on| on.as_bytes() == name.as_bytes());
     assert!(!is_on("TEST_GRIDMARK_PANIC_ON"), "a test has asked for this");
     if is_on("TEST_GRIDMARK_ABORT_ON") {
         std::process::abort();
+    }
+    while is_on("TEST_GRIDMARK_HANG_ON") {
+        std::thread::park();
     }
 }

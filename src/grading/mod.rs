@@ -10,15 +10,14 @@ mod small;
 mod stream;
 
 use crate::archive::Archive;
-use crate::board::{Kind, Mark};
-use crate::config;
+use crate::config::{self, Live};
 use crate::event;
 use crate::fail_point::Point;
-use crate::format::{Found, Limits};
 use crate::judge::Judge;
+use crate::marking::{Marker, limits};
 use crate::queue::{Budget, Queue};
 use crate::rows::CaseRows;
-use crate::submission::{Claimed, Graded, Signature, Step, Tally};
+use crate::submission::{Claimed, Graded, Rules, Signature, Step, Tally};
 use crate::under_way::{Slot, UnderWay};
 use rayon::ThreadPool;
 use std::fs::File;
@@ -26,9 +25,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::time::{Duration, Instant};
-
-/// Cases that one thread marks at a time, so that few faults are in memory at once.
-const CASES_A_TASK: usize = 512;
 
 /// How long a file is left alone for which the system had too little.
 const STARVED_PAUSE: Duration = Duration::from_millis(200);
@@ -51,10 +47,10 @@ pub struct Parts {
     pub under_way: Arc<UnderWay>,
     /// Gives a file back to intake because it changed while it was read, and says how.
     pub give_back: Box<dyn Fn(Claimed, String) + Send + Sync>,
-    /// Its settings.
-    pub settings: config::Grade,
-    /// Whether text in reports is kept from being taken for formulas.
-    pub neutralise_formulas: bool,
+    /// Its settings, which may change.
+    pub settings: Arc<Live<config::Grade>>,
+    /// The rules by which submissions are graded, unless they were begun by others.
+    pub rules: Rules,
 }
 
 /// The grading stage.
@@ -102,9 +98,12 @@ impl Grading {
 
     /// Grades small files until the queue has come to its end.
     pub fn run_batches(self: &Arc<Self>) {
-        let settings = &self.parts.settings;
-        let bytes_max = settings.batch_bytes_max as u64;
-        while let Some(batch) = self.parts.queue.next_batch(settings.batch_files_max, bytes_max) {
+        let next_batch = || {
+            let settings = self.parts.settings.get();
+            let bytes_max = settings.batch_bytes_max as u64;
+            self.parts.queue.next_batch(settings.batch_files_max, bytes_max)
+        };
+        while let Some(batch) = next_batch() {
             self.batches.take(1);
             let grading = Arc::clone(self);
             self.parts.pool.spawn(move || {
@@ -137,8 +136,8 @@ impl Grading {
         }
     }
 
-    fn case_rows(&self, claimed: &Claimed) -> CaseRows {
-        CaseRows::new(&claimed.name, claimed.attempt, self.parts.neutralise_formulas)
+    fn case_rows(&self, claimed: &Claimed, rules: &Rules) -> CaseRows {
+        CaseRows::new(&claimed.name, claimed.attempt, rules.neutralise_formulas)
     }
 
     /// Opens a submission's file and makes sure that it is what was taken.
@@ -193,7 +192,7 @@ impl Grading {
     }
 
     fn has_died_too_often(&self, claimed: &Claimed) -> bool {
-        claimed.deaths >= self.parts.settings.tries_max
+        claimed.deaths >= self.parts.settings.get().tries_max
     }
 
     /// Fails what the process has died over too often.
@@ -230,7 +229,7 @@ impl Grading {
 
     /// Deals with a file that was not graded. If it has failed for good that is its result.
     fn deal_with(&self, trouble: Trouble, mut claimed: Claimed, total: Tally) -> Option<Graded> {
-        let tries_max = self.parts.settings.tries_max;
+        let tries_max = self.parts.settings.get().tries_max;
         match trouble {
             Trouble::Changed(why) => {
                 (self.parts.give_back)(claimed, why);
@@ -266,14 +265,6 @@ fn failed(claimed: Claimed, reason: String, total: Tally) -> Graded {
     Graded { claimed, rows: Vec::new(), tally: Tally::default(), kind: None, step }
 }
 
-/// What a reader takes upon itself by these settings.
-pub fn limits(settings: &config::Grade) -> Limits {
-    Limits {
-        case_bytes_max: settings.case_bytes_max,
-        missing_cases_max: settings.missing_cases_max,
-    }
-}
-
 /// Runs `work`; a panic of it is a failure of ours with the panic's words.
 fn guarded<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
     // What a panic leaves half done is thrown away by the caller.
@@ -285,42 +276,5 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
                 .unwrap_or("no words");
             Err(Trouble::Failed(format!("grading panicked: {words}")))
         }
-    }
-}
-
-/// Marks cases and appends their rows.
-pub struct Marker<'a> {
-    /// Marks the cases.
-    pub judge: Judge,
-    /// Writes the rows.
-    pub rows: &'a CaseRows,
-    /// The kind of the cases, if it could be told.
-    pub kind: Option<Kind>,
-}
-
-impl Marker<'_> {
-    /// Marks the cases from `cases` in `found`, the first of which has this number in the
-    /// submission. `marks` is memory to be used again.
-    pub fn mark(
-        &self,
-        window: &[u8],
-        found: &Found,
-        cases: std::ops::Range<usize>,
-        first_number: u64,
-        marks: &mut Vec<Mark>,
-        rows: &mut Vec<u8>,
-    ) -> Tally {
-        let mut tally = Tally::default();
-        let mut number = first_number;
-        for task in found.cases[cases].chunks(CASES_A_TASK) {
-            marks.clear();
-            self.judge.mark(window, task, &found.puzzles, marks);
-            for mark in marks.iter() {
-                tally.count(mark);
-                self.rows.append(number, self.kind, mark, rows);
-                number += 1;
-            }
-        }
-        tally
     }
 }

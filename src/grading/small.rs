@@ -1,13 +1,10 @@
 //! Batches of small files: each is read whole and graded in one go.
 
-use super::{
-    Claimed, Found, Graded, Grading, Marker, Signature, Slot, Step, Tally, Trouble, event, guarded,
-    io, limits,
-};
+use super::{Claimed, Graded, Grading, Signature, Slot, Step, Tally, Trouble, event, guarded, io};
 use crate::archive;
-use crate::board::{Kind, Mark};
+use crate::board::Kind;
 use crate::fail_point::Point;
-use crate::format::{Reader, kind_by_name};
+use crate::marking::Whole;
 use std::cell::RefCell;
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -21,9 +18,7 @@ const ROWS_BYTES_MAX: usize = 4 << 20;
 struct Scratch {
     /// As long as the largest file so far; only its beginning is a file's text.
     buffer: Vec<u8>,
-    found: Found,
-    marks: Vec<Mark>,
-    rows: Vec<u8>,
+    whole: Whole,
 }
 
 thread_local! {
@@ -41,14 +36,15 @@ impl Grading {
         let mut spent = Spent::default();
         for claimed in batch {
             let start = Instant::now();
+            slot.get_on();
             match guarded(|| self.grade_small(&claimed, &mut files, &mut scratch)) {
                 Ok((kind, tally, step)) => {
                     if let Step::Finished { bytes, .. } = step {
                         bytes_read += bytes;
                     }
                     spent.add(kind, tally.cases(), start.elapsed());
-                    rows_bytes += scratch.rows.len();
-                    let rows = vec![scratch.rows.clone()];
+                    rows_bytes += scratch.whole.rows.len();
+                    let rows = vec![scratch.whole.rows.clone()];
                     results.push(Graded { claimed, rows, tally, kind, step });
                 }
                 Err(trouble) => {
@@ -83,35 +79,18 @@ impl Grading {
         scratch: &mut Scratch,
     ) -> Result<(Option<Kind>, Tally, Step), Trouble> {
         self.look_at_deaths(claimed)?;
-        let Scratch { buffer, found, marks, rows } = scratch;
+        let Scratch { buffer, whole } = scratch;
         let bytes = self.read_whole(claimed, files, buffer)?;
         let text = &buffer[..bytes];
         #[cfg(debug_assertions)]
         super::hooks::run(&claimed.name);
-        rows.clear();
-        let case_rows = self.case_rows(claimed);
-        let mut reader =
-            Reader::new(kind_by_name(claimed.name.as_bytes()), limits(&self.parts.settings));
-        let mut tally = Tally::default();
-        let mut at = 0;
-        found.cases_max = self.parts.settings.chunk_cases_max;
-        loop {
-            found.clear();
-            let window = &text[at..];
-            at += reader.read(window, true, found);
-            let kind = reader.kind();
-            let marker = Marker { judge: self.parts.judge, rows: &case_rows, kind };
-            let first = tally.cases() + 1;
-            tally.add(&marker.mark(window, found, 0..found.cases.len(), first, marks, rows));
-            if !found.capped {
-                let blake3 = *blake3::hash(text).as_bytes();
-                let step = Step::Finished { bytes: text.len() as u64, blake3, total: tally };
-                return Ok((kind, tally, step));
-            }
-            if rows.len() > ROWS_BYTES_MAX {
-                return Err(Trouble::Large);
-            }
-        }
+        let parts = &self.parts;
+        let submission = (&claimed.name, claimed.attempt, text);
+        let cases_max = parts.settings.get().chunk_cases_max;
+        let marked = whole.mark(submission, (parts.judge, &parts.rules), cases_max, ROWS_BYTES_MAX);
+        let (kind, tally) = marked.ok_or(Trouble::Large)?;
+        let blake3 = *blake3::hash(text).as_bytes();
+        Ok((kind, tally, Step::Finished { bytes: text.len() as u64, blake3, total: tally }))
     }
 
     /// Reads the whole file into the beginning of `buffer`, unless it changes meanwhile; how many
@@ -124,7 +103,7 @@ impl Grading {
     ) -> Result<usize, Trouble> {
         let opened = files.open(&claimed.archived_as);
         let (mut file, before) = self.what_was_taken(opened, claimed)?;
-        if before.bytes > self.parts.settings.chunk_bytes_max as u64 {
+        if before.bytes > self.parts.settings.get().chunk_bytes_max as u64 {
             return Err(Trouble::Large);
         }
         let bytes = before.bytes as usize;

@@ -11,7 +11,7 @@ use crate::fail_point::Point;
 use crate::format::{Reader, kind_by_name};
 use crate::judge::Judge;
 use crate::rows::CaseRows;
-use crate::submission::Progress;
+use crate::submission::{Prefix, Progress};
 use crate::windows::{Window, Windows};
 use std::fs::File;
 use std::io::{self, Read};
@@ -91,8 +91,8 @@ impl Grading {
     }
 
     fn stream(&self, claimed: &mut Claimed, slot: &Slot<'_>) -> Result<(), Trouble> {
-        let (stream, handed_on) = self.open_stream(claimed)?;
-        let (send, chunks) = sync_channel(self.parts.settings.chunks_ahead_max);
+        let (stream, handed_on) = self.open_stream(claimed, slot)?;
+        let (send, chunks) = sync_channel(self.parts.settings.get().chunks_ahead_max);
         let (give_back, spare) = channel();
         thread::scope(|scope| {
             let hand_on =
@@ -108,24 +108,37 @@ impl Grading {
         })
     }
 
-    fn open_stream(&self, claimed: &Claimed) -> Result<(Stream, HandedOn), Trouble> {
+    fn open_stream(
+        &self,
+        claimed: &Claimed,
+        slot: &Slot<'_>,
+    ) -> Result<(Stream, HandedOn), Trouble> {
         let (mut file, before) = self.open(claimed)?;
-        let settings = &self.parts.settings;
+        let settings = self.parts.settings.get();
         let kind = kind_by_name(claimed.name.as_bytes());
         #[cfg(debug_assertions)]
         super::hooks::run(&claimed.name);
         let mut hasher = blake3::Hasher::new();
+        // What was begun by some rules is graded to its end by them.
+        let begun_by = claimed.progress.as_ref().and_then(|progress| progress.rules);
+        let rules = begun_by.unwrap_or(self.parts.rules);
         let (reader, total) = match &claimed.progress {
-            None => (Reader::new(kind, limits(settings)), Tally::default()),
+            None => (Reader::new(kind, limits(&rules)), Tally::default()),
             Some(progress) => {
-                let reader = Reader::resume(kind, limits(settings), &progress.checkpoint)
+                let reader = Reader::resume(kind, limits(&rules), &progress.checkpoint)
                     .map_err(|error| Trouble::Failed(format!("its checkpoint: {error}")))?;
-                self.hash_up_to(reader.offset(), &mut file, &mut hasher)?;
+                self.hash_up_to(reader.offset(), &mut file, &mut hasher, slot)?;
+                let graded = prefix(&hasher);
+                if progress.graded.is_some_and(|before| before != graded) {
+                    let bytes = graded.bytes;
+                    let why = format!("its first {bytes} bytes are not those that they were");
+                    return Err(Trouble::Changed(why));
+                }
                 (reader, progress.tally)
             }
         };
         let (bytes_max, cases_max) = (settings.chunk_bytes_max, settings.chunk_cases_max);
-        let rows = Arc::new(self.case_rows(claimed));
+        let rows = Arc::new(self.case_rows(claimed, &rules));
         let handed_on = HandedOn { hasher, total, bytes: before.bytes };
         let stream = Stream {
             windows: Windows::new(Metered(file), reader, bytes_max, cases_max),
@@ -136,14 +149,17 @@ impl Grading {
         Ok((stream, handed_on))
     }
 
-    /// Hashes the part of a file that an earlier run has graded: of it only the hash is not known.
+    /// Hashes the part of a file that an earlier run has graded: whether it is still the same, and
+    /// to go on from there.
     fn hash_up_to(
         &self,
         offset: u64,
         file: &mut File,
         hasher: &mut blake3::Hasher,
+        slot: &Slot<'_>,
     ) -> Result<(), Trouble> {
         while hasher.count() < offset {
+            slot.get_on();
             if self.parts.queue.leaves_large() {
                 return Err(Trouble::Left);
             }
@@ -197,6 +213,7 @@ impl Grading {
         give_back: &Sender<Window>,
     ) -> Result<bool, Trouble> {
         for Chunk { window, marked, checkpoint } in chunks {
+            slot.get_on();
             handed_on.hasher.update(window.consumed());
             let lost = |_| Err(Trouble::Failed("the thread that marked it is gone".into()));
             let Marked { rows, tally, took } = marked.recv().unwrap_or_else(lost)?;
@@ -206,9 +223,11 @@ impl Grading {
             let step = handed_on.step(checkpoint);
             let is_last = matches!(step, Step::Finished { .. });
             let before = claimed.clone();
-            if let Step::Chunk { checkpoint } = &step {
-                let checkpoint = checkpoint.clone();
-                claimed.progress = Some(Progress { checkpoint, tally: handed_on.total });
+            if let Step::Chunk { checkpoint, graded } = &step {
+                let (checkpoint, graded) = (checkpoint.clone(), Some(*graded));
+                let rules = claimed.progress.as_ref().map_or(Some(self.parts.rules), |it| it.rules);
+                let tally = handed_on.total;
+                claimed.progress = Some(Progress { checkpoint, tally, graded, rules });
             }
             // What could not be committed is left to the next start, and so is the rest.
             let is_left = !is_last && self.parts.queue.leaves_large();
@@ -239,13 +258,18 @@ impl HandedOn {
     /// How far the file has come with this checkpoint, or without one at its end.
     fn step(&self, checkpoint: Option<String>) -> Step {
         match checkpoint {
-            Some(checkpoint) => Step::Chunk { checkpoint },
+            Some(checkpoint) => Step::Chunk { checkpoint, graded: prefix(&self.hasher) },
             None => {
                 let blake3 = *self.hasher.finalize().as_bytes();
                 Step::Finished { bytes: self.bytes, blake3, total: self.total }
             }
         }
     }
+}
+
+/// What has been hashed so far.
+fn prefix(hasher: &blake3::Hasher) -> Prefix {
+    Prefix { bytes: hasher.count(), blake3: *hasher.finalize().as_bytes() }
 }
 
 impl Marking {

@@ -69,7 +69,7 @@ impl Intake {
             }
             return false;
         }
-        let most = self.parts.settings.claim_files_max;
+        let most = self.settings.claim_files_max;
         take_turns(&mut self.ready);
         let looked_at = moving.files.iter().chain(self.ready.iter().take(most));
         let looked_at = looked_at.map(|ready| (&ready.name, ready.look.signature.bytes));

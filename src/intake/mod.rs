@@ -14,7 +14,7 @@ pub use waiting::Seen;
 pub use watch::Mailbox;
 
 use crate::archive::Archive;
-use crate::config;
+use crate::config::{self, Live};
 use crate::event::{self, ScanReason, Via, WatchMode};
 use crate::health::Health;
 use crate::ledger::Ledger;
@@ -55,8 +55,8 @@ pub struct Parts {
     pub queue: Arc<Queue>,
     /// Where it says how it is.
     pub health: Arc<Health>,
-    /// Its settings.
-    pub settings: config::Intake,
+    /// Its settings, which may change.
+    pub settings: Arc<Live<config::Intake>>,
     /// How many folders may be open at a time; each holds a descriptor.
     pub open_folders_max: usize,
     /// Whether to end when the inbox holds nothing more to take and all that was taken is done.
@@ -66,6 +66,8 @@ pub struct Parts {
 /// The intake stage.
 pub struct Intake {
     parts: Parts,
+    /// The settings of this round.
+    settings: Arc<config::Intake>,
     mailbox: Arc<Mailbox>,
     hints: Receiver<Option<(PathBuf, Hint)>>,
     watching: Watching,
@@ -90,7 +92,7 @@ pub struct Intake {
 struct Watching {
     watches: Option<Watches>,
     mode: Option<WatchMode>,
-    settings: config::Intake,
+    settings: Arc<config::Intake>,
     inbox: PathBuf,
 }
 
@@ -158,7 +160,7 @@ impl Watching {
         match self.settings.watch {
             // Whoever is to end by itself needs no hints: looking is enough.
             _ if once => self.set_mode(WatchMode::Scan, ""),
-            config::Watch::Off => self.set_mode(WatchMode::Scan, "the setting intake.watch is off"),
+            config::Watch::Off => self.set_mode(WatchMode::Scan, ""),
             config::Watch::Auto => match Watches::new(mailbox) {
                 Ok(watches) => self.watches = Some(watches),
                 Err(why) => self.set_mode(WatchMode::Scan, &why),
@@ -167,22 +169,27 @@ impl Watching {
     }
 }
 
+fn quiet(settings: &config::Intake) -> Quiet {
+    Quiet {
+        settle: Duration::from_millis(settings.settle_ms),
+        open: Duration::from_millis(settings.open_settle_ms),
+    }
+}
+
 impl Intake {
     /// The stage, and the mailbox by which others reach it.
     pub fn new(parts: Parts) -> (Intake, Arc<Mailbox>) {
         let (mailbox, hints) = Mailbox::new();
-        let quiet = Quiet {
-            settle: Duration::from_millis(parts.settings.settle_ms),
-            open: Duration::from_millis(parts.settings.open_settle_ms),
-        };
+        let settings = parts.settings.get();
         let watching = Watching {
             watches: None,
             mode: None,
-            settings: parts.settings.clone(),
+            settings: Arc::clone(&settings),
             inbox: parts.archive.inbox().to_owned(),
         };
         let intake = Intake {
-            waiting: WaitingRoom::new(quiet, parts.settings.waiting_files_max),
+            waiting: WaitingRoom::new(quiet(&settings), settings.waiting_files_max),
+            settings,
             mailbox: Arc::clone(&mailbox),
             hints,
             watching,
@@ -212,6 +219,7 @@ impl Intake {
             && !self.is_done_for_once()
         {
             self.parts.health.beat("intake");
+            self.take_settings();
             self.read_mail();
             self.retry_returned();
             let got_on = self.take_and_claim();
@@ -225,6 +233,26 @@ impl Intake {
         self.put_back_the_last();
         self.parts.health.rest("intake");
         if self.parts.once { self.waiting.len() + self.unreadable_folders } else { 0 }
+    }
+
+    /// Takes over settings that have changed.
+    fn take_settings(&mut self) {
+        let settings = self.parts.settings.get();
+        if Arc::ptr_eq(&settings, &self.settings) {
+            return;
+        }
+        let watch_changed = settings.watch != self.settings.watch;
+        self.waiting.set_limits(quiet(&settings), settings.waiting_files_max);
+        self.watching.settings = Arc::clone(&settings);
+        self.settings = settings;
+        if watch_changed {
+            self.watching.watches = None;
+            self.watching.mode = None;
+            self.watching.start(&self.mailbox, self.parts.once);
+        }
+        // What was left alone may be taken now, and the next scan may be due.
+        self.told.clear();
+        self.next_scan = Instant::now();
     }
 
     /// Stays until what was taken is done, since some of it may have to be put back.
@@ -259,6 +287,7 @@ impl Intake {
         let ready = self.ready.iter().chain(&self.batch.files).map(|ready| ready.since);
         self.parts.queue.set_oldest_outside(ready.chain(settled).min());
         self.parts.queue.set_more_coming(!self.batch.files.is_empty());
+        event::inbox_holds(self.waiting.len());
     }
 
     /// Whether there is something to do without waiting for anybody.
@@ -268,7 +297,7 @@ impl Intake {
 
     /// Sleeps until there is something to do.
     fn wait(&mut self) {
-        if !self.walk.is_over() && self.ready.len() < self.parts.settings.claim_files_max {
+        if !self.walk.is_over() && self.ready.len() < self.settings.claim_files_max {
             return;
         }
         let now = Instant::now();

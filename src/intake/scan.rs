@@ -43,13 +43,13 @@ impl Intake {
         self.walk.add_inbox();
         self.scan =
             Some(Scan { started: Instant::now(), ignored: 0, unreadable_folders: 0, again: None });
-        self.next_scan = Instant::now() + Duration::from_millis(self.parts.settings.scan_every_ms);
+        self.next_scan = Instant::now() + Duration::from_millis(self.settings.scan_every_ms);
     }
 
     pub(super) fn go_on_walking(&mut self) {
         let archive = Arc::clone(&self.parts.archive);
         for _ in 0..ENTRIES_A_STEP {
-            if self.ready.len() >= self.parts.settings.claim_files_max {
+            if self.ready.len() >= self.settings.claim_files_max {
                 return;
             }
             match self.walk.next(archive.inbox(), &mut self.watching) {
@@ -104,7 +104,7 @@ impl Intake {
         if self.waiting.take_missed() {
             self.next_scan = Instant::now();
         }
-        let period = Duration::from_millis(self.parts.settings.scan_every_ms);
+        let period = Duration::from_millis(self.settings.scan_every_ms);
         self.next_scan = self.next_scan.max(Instant::now() + period / 4);
         if let Some(reason) = scan.again {
             self.start_scan(reason);

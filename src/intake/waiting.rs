@@ -195,6 +195,13 @@ impl WaitingRoom {
         }
     }
 
+    /// From now on files wait for so long, and so many at the most; those that wait already, too.
+    pub fn set_limits(&mut self, quiet: Quiet, files_max: usize) {
+        (self.quiet, self.files_max) = (quiet, files_max);
+        let settling = self.files.iter().filter(|(_, file)| !file.handed_out);
+        self.settling = settling.map(|(name, file)| (file.due(quiet), name.clone())).collect();
+    }
+
     /// Takes note of what a file looks like now, and hands it out if it is ready.
     pub fn see(
         &mut self,

@@ -36,10 +36,33 @@ pub enum Error {
         /// How long its pages are.
         page: u64,
     },
+    /// A copy of the ledger cannot be written.
+    #[error("cannot copy the ledger {path} to {copy}: {source}")]
+    Copy {
+        /// The ledger's file.
+        path: PathBuf,
+        /// What was to be the copy.
+        copy: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The ledger is empty, and it was not.
+    #[error(
+        "the ledger {path} is {what}, but there are marks in {reports}: it was lost; put a copy of it \
+         in its place, from a backup, or, to begin anew, move the reports away"
+    )]
+    Lost {
+        /// The ledger's file.
+        path: PathBuf,
+        /// What became of it, in a word.
+        what: &'static str,
+        /// The report with the marks.
+        reports: PathBuf,
+    },
     /// A newer gridmark wrote this ledger.
     #[error(
         "the ledger {path} has format {found}, and this gridmark knows formats up to {known}; \
-         use the newer gridmark that wrote it"
+         use the newer gridmark that wrote it, or put back the backup from before the upgrade"
     )]
     Newer {
         /// The ledger's file.

@@ -3,25 +3,30 @@
 //! Every change is one transaction and durable when the call returns (WAL, synchronous FULL). The
 //! ledger never touches submissions or reports; it says what is true of them.
 
+mod commit;
 mod error;
 mod names;
+mod order;
 mod place;
 mod reading;
 mod schema;
+mod sound;
 #[cfg(test)]
 mod tests;
 
+pub use commit::{Commit, Outcome};
 pub use error::Error;
 use names::free_archive_name;
+pub use order::Piece;
 pub use reading::quarantine_note;
 
-use crate::board::{Kind, Verdict};
-use crate::submission::{Claimed, Name, Place, Progress, Signature, Status, Tally};
+use crate::submission::{Claimed, Finished, Name, Place, Prefix, Rules, Signature};
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Transaction, params};
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicI64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -52,10 +57,14 @@ pub struct Record {
     pub claimed: Claimed,
     /// How it ended, if it has.
     pub finished: Option<Finished>,
+    /// By which rules it was graded, if that was noted.
+    pub rules: Option<Rules>,
+    /// The bytes that were graded chunk by chunk, if it is a large one and that was noted.
+    pub graded: Option<Prefix>,
 }
 
 /// What the ledger knows of a report.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Its path under the reports.
     pub path: Name,
@@ -65,46 +74,14 @@ pub struct Report {
     pub whole: bool,
 }
 
-/// What one group commit makes true, all of it or nothing.
-#[derive(Debug, Default)]
-pub struct Commit {
-    /// Large submissions that have come further.
-    pub progressed: Vec<(i64, Option<Kind>, Progress)>,
-    /// Submissions that are done.
-    pub finished: Vec<Finished>,
-    /// Reports and the length in bytes that they now have.
-    pub report_lengths: Vec<(Name, u64)>,
-}
-
-/// A submission that is done.
-#[derive(Debug)]
-pub struct Finished {
-    /// Its number in the ledger.
-    pub id: i64,
-    /// How it ended.
-    pub status: Status,
-    /// When, in milliseconds since 1970 UTC.
-    pub graded_at_ms: i64,
-    /// Its size in bytes.
-    pub bytes: u64,
-    /// The hash of its bytes, if they could be read.
-    pub blake3: Option<[u8; 32]>,
-    /// Its kind, if that could be told.
-    pub kind: Option<Kind>,
-    /// The marks of its cases.
-    pub tally: Tally,
-    /// How often it was tried in vain.
-    pub tries: u32,
-    /// Why it failed, if it did.
-    pub reason: Option<String>,
-}
-
 /// The ledger, shared by the stages.
 pub struct Ledger {
     path: PathBuf,
     /// Which file is open; none if it is still to be opened.
     opened: Mutex<Option<place::Identity>>,
     connection: Mutex<Connection>,
+    /// The number of the rules in force; 0 if nobody has said by which ones is graded.
+    rules: AtomicI64,
 }
 
 /// Names are text where they are UTF-8, so that queries read well, and blobs where they are not.
@@ -137,7 +114,7 @@ impl Ledger {
         let opened =
             place::identity(path).map_err(|why| Error::Misplaced { path: path.to_owned(), why })?;
         let (opened, connection) = (Mutex::new(opened), Mutex::new(connection));
-        Ok(Ledger { path: path.to_owned(), opened, connection })
+        Ok(Ledger { path: path.to_owned(), opened, connection, rules: AtomicI64::new(0) })
     }
 
     /// Opens the ledger at `path` for reading alone, also beside the service, and as somebody who
@@ -153,7 +130,8 @@ impl Ledger {
         let connection = schema::open_to_read(path)?;
         // A look through does not watch over the file.
         let (opened, connection) = (Mutex::new(None), Mutex::new(connection));
-        Ok(Some(Ledger { path: path.to_owned(), opened, connection }))
+        let rules = AtomicI64::new(0);
+        Ok(Some(Ledger { path: path.to_owned(), opened, connection, rules }))
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -292,66 +270,4 @@ impl Ledger {
             transaction.execute(whole, params![report, length as i64]).map(drop)
         })
     }
-
-    /// Records a group of results and the lengths that the reports have with them.
-    ///
-    /// # Errors
-    ///
-    /// If the transaction fails; then nothing is recorded.
-    pub fn commit(&self, commit: &Commit) -> Result<(), Error> {
-        self.transaction(|transaction| {
-            let mut progress = transaction.prepare_cached(
-                "UPDATE submissions SET kind = ?2, checkpoint = ?3, correct = ?4, wrong = ?5,
-                 unreadable = ?6, counted = ?7, filled = ?8, tries = 0 WHERE id = ?1",
-            )?;
-            for (id, kind, Progress { checkpoint, tally }) in &commit.progressed {
-                let [correct, wrong, unreadable, counted] = counts(tally);
-                let kind = kind.map(Kind::word);
-                progress.execute(params![
-                    id,
-                    kind,
-                    checkpoint,
-                    correct,
-                    wrong,
-                    unreadable,
-                    counted,
-                    tally.filled as i64
-                ])?;
-            }
-            let mut finish = transaction.prepare_cached(
-                "UPDATE submissions SET state = ?2, graded_at = ?3, bytes = ?4, blake3 = ?5,
-                 kind = ?6, correct = ?7, wrong = ?8, unreadable = ?9, counted = ?10, filled = ?11,
-                 reason = ?12, tries = ?13, checkpoint = NULL WHERE id = ?1",
-            )?;
-            for done in &commit.finished {
-                let [correct, wrong, unreadable, counted] = counts(&done.tally);
-                finish.execute(params![
-                    done.id,
-                    done.status.word(),
-                    done.graded_at_ms,
-                    done.bytes as i64,
-                    done.blake3,
-                    done.kind.map(Kind::word),
-                    correct,
-                    wrong,
-                    unreadable,
-                    counted,
-                    done.tally.filled as i64,
-                    done.reason,
-                    done.tries
-                ])?;
-            }
-            let mut lengths = transaction.prepare_cached(
-                "INSERT INTO reports (path, length) VALUES (?1, ?2)
-                 ON CONFLICT (path) DO UPDATE SET length = excluded.length",
-            )?;
-            commit.report_lengths.iter().try_for_each(|(path, length)| {
-                lengths.execute(params![path, *length as i64]).map(drop)
-            })
-        })
-    }
-}
-
-fn counts(tally: &Tally) -> [i64; Verdict::ALL.len()] {
-    Verdict::ALL.map(|verdict| tally.of(verdict) as i64)
 }

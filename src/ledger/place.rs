@@ -1,10 +1,8 @@
 //! The ledger's file is where it belongs, also after somebody has taken it away.
 
+use super::schema::CopyError;
 use super::{Connection, Error, Ledger, schema};
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use std::fs::File;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::PoisonError;
@@ -56,24 +54,10 @@ impl Ledger {
     }
 
     fn write_anew(&self, connection: &Connection) -> Result<(), Error> {
-        let mut part = self.path.as_os_str().to_owned();
-        part.push(".part");
-        let part = Path::new(&part);
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let prepared =
-            std::fs::create_dir_all(folder).and_then(|()| match std::fs::remove_file(part) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            });
-        let misplaced = |why| Error::Misplaced { path: self.path.clone(), why };
-        prepared.map_err(misplaced)?;
-        let into = ToSqlOutput::Borrowed(ValueRef::Text(part.as_os_str().as_bytes()));
-        connection.execute("VACUUM INTO ?", [into]).map_err(|error| self.sqlite(error))?;
-        (|| {
-            File::open(part)?.sync_all()?;
-            std::fs::rename(part, &self.path)?;
-            File::open(folder)?.sync_all()
-        })()
-        .map_err(misplaced)
+        let part = schema::beside(&self.path, ".part");
+        schema::copy_into(connection, &part, &self.path).map_err(|error| match error {
+            CopyError::Sqlite(why) => self.sqlite(why),
+            CopyError::Io(why) => Error::Misplaced { path: self.path.clone(), why },
+        })
     }
 }

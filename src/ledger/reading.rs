@@ -1,6 +1,6 @@
 //! What the ledger says when it is asked.
 
-use super::{Error, Finished, Ledger, OpenClaim, Record, Report};
+use super::{Error, Finished, Ledger, OpenClaim, Prefix, Record, Report, Rules};
 use crate::submission::{Claimed, Name, Progress, Status, Tally};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Params, Row};
@@ -19,7 +19,7 @@ impl Ledger {
         let connection = self.connection();
         (|| {
             connection
-                .prepare("SELECT * FROM submissions WHERE state = 'claimed' ORDER BY id")?
+                .prepare(&all_where("state = 'claimed' ORDER BY id"))?
                 .query_map([], read)?
                 .collect::<rusqlite::Result<_>>()
         })()
@@ -60,16 +60,11 @@ impl Ledger {
     }
 
     fn records(&self, condition: &str, values: impl Params) -> Result<Vec<Record>, Error> {
-        let read = |row: &Row<'_>| {
-            let is_open = row.get::<_, String>("state")? == "claimed";
-            let finished = if is_open { None } else { Some(finished(row)?) };
-            Ok(Record { claimed: claimed(row)?, finished })
-        };
         let connection = self.connection();
         (|| {
             connection
-                .prepare(&format!("SELECT * FROM submissions WHERE {condition}"))?
-                .query_map(values, read)?
+                .prepare(&all_where(condition))?
+                .query_map(values, record)?
                 .collect::<rusqlite::Result<_>>()
         })()
         .map_err(|error| self.sqlite(error))
@@ -115,20 +110,70 @@ impl Ledger {
     /// If the ledger cannot be read, or whatever `each` fails with.
     pub fn for_each_finished<E: From<Error>>(
         &self,
-        mut each: impl FnMut(Claimed, Finished) -> Result<(), E>,
+        mut each: impl FnMut(Record, &Finished) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each("step IS NOT NULL ORDER BY step", |mut record| match record.finished.take() {
+            Some(done) => each(record, &done),
+            None => Ok(()),
+        })
+    }
+
+    /// Shows every submission, oldest first, to `each`.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read, or whatever `each` fails with.
+    pub fn for_each_record<E: From<Error>>(
+        &self,
+        each: impl FnMut(Record) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each("true ORDER BY id", each)
+    }
+
+    fn for_each<E: From<Error>>(
+        &self,
+        condition: &str,
+        mut each: impl FnMut(Record) -> Result<(), E>,
     ) -> Result<(), E> {
         let connection = self.connection();
         let failed = |error| E::from(self.sqlite(error));
-        let mut query = connection
-            .prepare("SELECT * FROM submissions WHERE state <> 'claimed' ORDER BY graded_at, id")
-            .map_err(failed)?;
+        let mut query = connection.prepare(&all_where(condition)).map_err(failed)?;
         let mut rows = query.query([]).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
-            let done = (|| Ok((claimed(row)?, finished(row)?)))().map_err(failed)?;
-            each(done.0, done.1)?;
+            each(record(row).map_err(failed)?)?;
         }
         Ok(())
     }
+}
+
+/// A query for all that is known of submissions.
+pub(super) fn all_where(condition: &str) -> String {
+    format!(
+        "SELECT * FROM submissions LEFT JOIN rules ON rules.number = submissions.rules
+         WHERE {condition}"
+    )
+}
+
+pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+    let is_open = row.get::<_, String>("state")? == "claimed";
+    let finished = if is_open { None } else { Some(finished(row)?) };
+    Ok(Record { claimed: claimed(row)?, finished, rules: rules(row)?, graded: graded(row)? })
+}
+
+fn rules(row: &Row<'_>) -> rusqlite::Result<Option<Rules>> {
+    let Some(case_bytes_max) = row.get::<_, Option<i64>>("case_bytes_max")? else {
+        return Ok(None);
+    };
+    Ok(Some(Rules {
+        case_bytes_max: usize::try_from(case_bytes_max).unwrap_or(usize::MAX),
+        missing_cases_max: row.get::<_, i64>("missing_cases_max")? as u64,
+        neutralise_formulas: row.get("neutralise_formulas")?,
+    }))
+}
+
+fn graded(row: &Row<'_>) -> rusqlite::Result<Option<Prefix>> {
+    let (bytes, blake3) = (row.get::<_, Option<i64>>("graded_bytes")?, row.get("graded_blake3")?);
+    Ok(bytes.zip(blake3).map(|(bytes, blake3)| Prefix { bytes: bytes as u64, blake3 }))
 }
 
 impl Record {
@@ -153,7 +198,10 @@ pub fn quarantine_note(name: &Name, attempt: u32, reason: Option<&str>, tries: u
 fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
     let checkpoint: Option<String> = row.get("checkpoint")?;
     let progress = match checkpoint {
-        Some(checkpoint) => Some(Progress { checkpoint, tally: tally(row)? }),
+        Some(checkpoint) => {
+            let (graded, rules) = (graded(row)?, rules(row)?);
+            Some(Progress { checkpoint, tally: tally(row)?, graded, rules })
+        }
         None => None,
     };
     // Of tries, the ledger counts those over which the process died, until all is over.

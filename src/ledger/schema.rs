@@ -1,16 +1,18 @@
 //! The ledger's tables and their versions.
 
 use super::Error;
+use crate::fail_point::Point;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// One step a version, each applied once and in order; `user_version` says how many were.
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "
     CREATE TABLE submissions (
         id INTEGER PRIMARY KEY,
@@ -39,6 +41,35 @@ const STEPS: [&str; 2] = [
 ",
     // How often grading was tried in vain; while it is claimed, how often the process died over it.
     "ALTER TABLE submissions ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;",
+    // In which order rows were appended, and what else it takes to write the very same ones again.
+    // Where that was not noted, the order is that of the times until the reports have told theirs.
+    "
+    CREATE TABLE rules (
+        number INTEGER PRIMARY KEY,
+        version TEXT NOT NULL,        -- of the gridmark that graded by them
+        case_bytes_max INTEGER NOT NULL,
+        missing_cases_max INTEGER NOT NULL,
+        neutralise_formulas INTEGER NOT NULL
+    );
+    CREATE TABLE chunks (             -- of large submissions, but for the last one of each
+        step INTEGER PRIMARY KEY,
+        submission INTEGER NOT NULL,
+        cases INTEGER NOT NULL
+    );
+    ALTER TABLE submissions ADD COLUMN step INTEGER;          -- when it was done: its place in the order
+    ALTER TABLE submissions ADD COLUMN rules INTEGER;
+    ALTER TABLE submissions ADD COLUMN graded_bytes INTEGER;  -- that the chunks hold
+    ALTER TABLE submissions ADD COLUMN graded_blake3 BLOB;
+    CREATE INDEX submissions_by_step ON submissions (step) WHERE step IS NOT NULL;
+    ALTER TABLE reports ADD COLUMN order_known INTEGER NOT NULL DEFAULT 1;
+    UPDATE reports SET order_known = 0;
+    WITH done AS (SELECT id, row_number() OVER (ORDER BY graded_at, id) AS n
+        FROM submissions WHERE state <> 'claimed')
+        UPDATE submissions SET step = done.n FROM done WHERE done.id = submissions.id;
+    INSERT INTO chunks (step, submission, cases)
+        SELECT id + (SELECT count(*) FROM submissions), id, correct + wrong + unreadable + counted
+        FROM submissions WHERE state = 'claimed' AND checkpoint IS NOT NULL;
+",
 ];
 
 /// How long a page is where the file does not say so.
@@ -84,13 +115,60 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Er
         Ok(done) if done <= STEPS.len() => done,
         _ => return Err(Error::Newer { path: path.to_owned(), found, known }),
     };
-    for (step, sql) in STEPS.iter().enumerate().skip(done) {
-        let transaction = connection.transaction().map_err(sqlite)?;
-        transaction.execute_batch(sql).map_err(sqlite)?;
-        transaction.pragma_update(None, "user_version", step as i64 + 1).map_err(sqlite)?;
-        transaction.commit().map_err(sqlite)?;
+    if done == STEPS.len() {
+        return Ok(());
     }
-    Ok(())
+    if done > 0 {
+        keep_copy(connection, path, found)?;
+        Point::LedgerCopied.pass();
+    }
+    let transaction = connection.transaction().map_err(sqlite)?;
+    for sql in &STEPS[done..] {
+        transaction.execute_batch(sql).map_err(sqlite)?;
+    }
+    transaction.pragma_update(None, "user_version", known).map_err(sqlite)?;
+    if done > 0 {
+        Point::LedgerHalfMigrated.pass();
+    }
+    transaction.commit().map_err(sqlite)
+}
+
+/// Keeps a copy of a ledger that is about to be brought forward: `ledger.db.format-2`.
+fn keep_copy(connection: &Connection, path: &Path, found: i64) -> Result<(), Error> {
+    let copy = beside(path, &format!(".format-{found}"));
+    copy_into(connection, &beside(path, ".part"), &copy).map_err(|error| match error {
+        CopyError::Sqlite(why) => Error::Sqlite { path: path.to_owned(), why },
+        CopyError::Io(source) => Error::Copy { path: path.to_owned(), copy, source },
+    })
+}
+
+/// Why a ledger cannot be copied.
+pub(super) enum CopyError {
+    Sqlite(rusqlite::Error),
+    Io(io::Error),
+}
+
+/// Writes all that a connection sees into a new file, by way of `part`, and makes it durable.
+pub(super) fn copy_into(
+    connection: &Connection,
+    part: &Path,
+    copy: &Path,
+) -> Result<(), CopyError> {
+    let folder = copy.parent().unwrap_or(Path::new("."));
+    let prepared =
+        std::fs::create_dir_all(folder).and_then(|()| match std::fs::remove_file(part) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        });
+    prepared.map_err(CopyError::Io)?;
+    let into = ToSqlOutput::Borrowed(ValueRef::Text(part.as_os_str().as_bytes()));
+    connection.execute("VACUUM INTO ?", [into]).map_err(CopyError::Sqlite)?;
+    (|| {
+        File::open(part)?.sync_all()?;
+        std::fs::rename(part, copy)?;
+        File::open(folder)?.sync_all()
+    })()
+    .map_err(CopyError::Io)
 }
 
 /// How long whoever only reads waits for whoever writes.
@@ -130,7 +208,7 @@ fn look(path: &Path, flags: OpenFlags) -> rusqlite::Result<(Connection, i64)> {
     Ok((connection, found))
 }
 
-fn beside(path: &Path, end: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(end);
     beside.into()

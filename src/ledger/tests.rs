@@ -1,5 +1,7 @@
 use super::names::archive_name;
 use super::*;
+use crate::board::Kind;
+use crate::submission::{Progress, Status, Tally};
 
 fn candidate(name: &[u8]) -> Candidate {
     Candidate {
@@ -13,6 +15,25 @@ fn ledger() -> (tempfile::TempDir, Ledger) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let ledger = Ledger::open(&folder.path().join("ledger.db")).expect("a new ledger");
     (folder, ledger)
+}
+
+fn progress() -> Progress {
+    let graded = Some(Prefix { bytes: 7, blake3: [7; 32] });
+    Progress { checkpoint: "here".into(), tally: Tally::default(), graded, rules: None }
+}
+
+fn finished(id: i64) -> Finished {
+    Finished {
+        id,
+        status: Status::Graded,
+        graded_at_ms: 6,
+        bytes: 100,
+        blake3: Some([1; 32]),
+        kind: Some(Kind::Classic),
+        tally: Tally::from_counts([3, 0, 0, 0], 0),
+        tries: 0,
+        reason: None,
+    }
 }
 
 fn archive_names(claims: &[Claimed]) -> Vec<String> {
@@ -93,22 +114,18 @@ fn progress_and_results_survive_a_reopening() {
     let name = [b'p', 0xff];
     let claims =
         ledger.claim(&[candidate(&name), candidate(b"q")], 5, |_| Place::Free).expect("claims");
-    let progress =
-        Progress { checkpoint: "here".into(), tally: Tally::from_counts([1, 2, 3, 4], 5) };
+    let progress = Progress { tally: Tally::from_counts([1, 2, 3, 4], 5), ..progress() };
     let report = Name::from_bytes(*b"loose.csv");
     let commit = Commit {
-        progressed: vec![(claims[0].id, Some(Kind::Killer), progress.clone())],
-        finished: vec![Finished {
-            id: claims[1].id,
-            status: Status::Graded,
-            graded_at_ms: 6,
-            bytes: 100,
-            blake3: Some([1; 32]),
-            kind: Some(Kind::Classic),
-            tally: Tally::default(),
-            tries: 0,
-            reason: None,
-        }],
+        results: vec![
+            Outcome::Progressed {
+                id: claims[0].id,
+                kind: Some(Kind::Killer),
+                cases: 10,
+                progress: progress.clone(),
+            },
+            Outcome::Finished(finished(claims[1].id)),
+        ],
         report_lengths: vec![(report.clone(), 42)],
     };
     ledger.commit(&commit).expect("committed");
@@ -131,8 +148,8 @@ fn progress_and_results_survive_a_reopening() {
     );
     let mut done = Vec::new();
     ledger
-        .for_each_finished(|claimed, finished| {
-            done.push((claimed.name.to_string(), finished.status, finished.blake3));
+        .for_each_finished(|record, finished| {
+            done.push((record.claimed.name.to_string(), finished.status, finished.blake3));
             Ok::<(), Error>(())
         })
         .expect("what is finished");
@@ -152,22 +169,116 @@ fn deaths_count_until_a_large_submission_comes_further_and_only_while_it_is_open
         open.iter().map(|claim| claim.claimed.deaths).collect()
     };
     assert_eq!(deaths(&ledger), [2, 1]);
-    let progress = Progress { checkpoint: "here".into(), tally: Tally::default() };
-    let commit = Commit { progressed: vec![(ids[0], None, progress)], ..Commit::default() };
+    let further = Outcome::Progressed { id: ids[0], kind: None, cases: 0, progress: progress() };
+    let commit = Commit { results: vec![further], ..Commit::default() };
     ledger.commit(&commit).expect("committed");
     assert_eq!(deaths(&ledger), [0, 1]);
 }
 
+/// A ledger of format 1, as the gridmark of that time made it: `b` was done before `a`, in the same
+/// commit as `c`; `d` is under way.
+const FORMAT_1: &str = "
+    CREATE TABLE submissions (
+        id INTEGER PRIMARY KEY, name NOT NULL, attempt INTEGER NOT NULL, archived_as NOT NULL,
+        inode INTEGER NOT NULL, received_at INTEGER NOT NULL, graded_at INTEGER,
+        bytes INTEGER NOT NULL, blake3 BLOB, state TEXT NOT NULL, kind TEXT,
+        correct INTEGER, wrong INTEGER, unreadable INTEGER, counted INTEGER, filled INTEGER,
+        checkpoint TEXT, reason TEXT
+    );
+    CREATE UNIQUE INDEX submissions_by_name ON submissions (name, attempt);
+    CREATE INDEX submissions_open ON submissions (id) WHERE state = 'claimed';
+    CREATE INDEX submissions_failed ON submissions (id) WHERE state = 'failed';
+    CREATE TABLE reports (
+        path PRIMARY KEY, length INTEGER NOT NULL, whole INTEGER NOT NULL DEFAULT 1
+    ) WITHOUT ROWID;
+    INSERT INTO submissions VALUES
+        (1, 'a', 1, 'a', 1, 1, 9, 10, x'00', 'failed', NULL, 0, 0, 0, 0, 0, NULL, 'no'),
+        (2, 'b', 1, 'b', 2, 1, 8, 10, NULL, 'graded', 'killer', 3, 0, 0, 0, 0, NULL, NULL),
+        (3, 'c', 1, 'c', 3, 1, 8, 10, NULL, 'graded', 'killer', 2, 0, 0, 0, 0, NULL, NULL),
+        (4, 'd', 1, 'd', 4, 7, NULL, 10, NULL, 'claimed', 'killer', 5, 0, 0, 0, 0, 'here', NULL);
+    INSERT INTO reports VALUES ('loose.csv', 100, 1), ('submissions.csv', 90, 1);
+    PRAGMA user_version = 1;
+";
+
+fn older_ledger(path: &Path) {
+    let older = Connection::open(path).expect("a database");
+    older.execute_batch(FORMAT_1).expect("an older ledger");
+}
+
+fn pieces(ledger: &Ledger) -> Vec<(String, i64, u64)> {
+    let mut pieces = Vec::new();
+    let add = |name: &Name, piece: Piece| pieces.push((piece.step, name.to_string(), piece));
+    ledger.for_each_piece(add).expect("pieces");
+    pieces.sort_by_key(|(step, ..)| *step);
+    pieces.into_iter().map(|(step, name, piece)| (name, step, piece.cases)).collect()
+}
+
 #[test]
-fn an_older_ledger_is_brought_forward() {
-    let (folder, ledger) = ledger();
-    ledger.claim(&[candidate(b"p")], 7, |_| Place::Free).expect("claims");
-    let back = "ALTER TABLE submissions DROP COLUMN tries; PRAGMA user_version = 1;";
-    ledger.connection().execute_batch(back).expect("an older ledger");
-    drop(ledger);
-    let ledger = Ledger::open(&folder.path().join("ledger.db")).expect("the same ledger");
+fn an_older_ledger_is_brought_forward_and_a_copy_of_it_is_kept() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("ledger.db");
+    older_ledger(&path);
+    let ledger = Ledger::open(&path).expect("the ledger, brought forward");
     let open = ledger.open_claims().expect("open claims");
     assert_eq!((open[0].claimed.received_at_ms, open[0].claimed.deaths), (7, 0));
+    // Of the order only what the times tell is known for now.
+    let guessed = [("b", 1, 3), ("c", 2, 2), ("d", 8, 5)];
+    assert_eq!(pieces(&ledger), guessed.map(|(name, step, cases)| (name.to_owned(), step, cases)));
+    let loose = Name::from_bytes(*b"loose.csv");
+    assert_eq!(ledger.reports_of_unknown_order().expect("reports").len(), 2);
+    ledger.report_has_order(&loose, Some(&[(3, 1), (2, 3), (3, 1), (4, 5)])).expect("an order");
+    let known = [("c", 1, 1), ("b", 2, 3), ("c", 3, 1), ("d", 4, 5)];
+    let known = known.map(|(name, step, cases)| (name.to_owned(), step, cases));
+    let mut now = pieces(&ledger);
+    now.sort_by_key(|(_, step, _)| *step);
+    assert_eq!(now, known);
+    // What comes now comes behind all of it.
+    let next = Outcome::Finished(Finished { blake3: None, ..finished(4) });
+    let next = Commit { results: vec![next], ..Commit::default() };
+    ledger.commit(&next).expect("committed");
+    assert_eq!(ledger.records_of(&[4]).expect("a record")[0].claimed.name.as_bytes(), b"d");
+    drop(ledger);
+    let copy = Connection::open(folder.path().join("ledger.db.format-1")).expect("the copy");
+    let told: (i64, i64) = copy
+        .query_row(
+            "SELECT user_version, count(*) FROM pragma_user_version, submissions",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .expect("what it holds");
+    assert_eq!(told, (1, 4));
+}
+
+#[test]
+fn rows_are_known_in_the_order_of_commits_and_by_the_rules_of_their_first() {
+    let (_folder, ledger) = ledger();
+    let files = [b"p", b"q"].map(|name| candidate(name));
+    let claims = ledger.claim(&files, 0, |_| Place::Free).expect("claims");
+    let (p, q) = (claims[0].id, claims[1].id);
+    let rules =
+        |case_bytes_max| Rules { case_bytes_max, missing_cases_max: 3, neutralise_formulas: true };
+    let further = |cases| Outcome::Progressed { id: p, kind: None, cases, progress: progress() };
+    let done =
+        |id| Outcome::Finished(Finished { tally: Tally::from_counts([9; 4], 0), ..finished(id) });
+    for (rules, results) in [
+        (rules(1), vec![further(4)]),
+        (rules(2), vec![done(q), further(5)]),
+        (rules(1), vec![further(6), done(p)]),
+    ] {
+        ledger.grade_by(&rules).expect("recorded");
+        ledger.commit(&Commit { results, ..Commit::default() }).expect("committed");
+    }
+    let order = [("p", 1, 4), ("q", 2, 36), ("p", 3, 5), ("p", 4, 6), ("p", 5, 21)];
+    assert_eq!(pieces(&ledger), order.map(|(name, step, cases)| (name.to_owned(), step, cases)));
+    let records = ledger.records_of(&[q, p]).expect("records");
+    assert_eq!(
+        records.iter().map(|it| it.rules).collect::<Vec<_>>(),
+        [2, 1].map(|n| Some(rules(n)))
+    );
+    assert_eq!(records[1].graded, Some(Prefix { bytes: 7, blake3: [7; 32] }));
+    let count = "SELECT count(*) FROM rules";
+    let count: i64 = ledger.connection().query_row(count, [], |row| row.get(0)).expect("a count");
+    assert_eq!(count, 2);
 }
 
 #[test]

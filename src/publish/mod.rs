@@ -8,15 +8,15 @@ mod pending;
 mod reports;
 
 use crate::archive::Archive;
-use crate::config;
-use crate::disk::free_bytes;
+use crate::config::{self, Live};
+use crate::disk::{both, free_bytes};
 use crate::event;
 use crate::fail_point::Point;
 use crate::health::Health;
-use crate::ledger::{Commit, Finished, Ledger, quarantine_note};
+use crate::ledger::{Commit, Ledger, Outcome, quarantine_note};
 use crate::printable;
 use crate::queue::{Budget, Queue};
-use crate::rows::{CASE_HEADER, Outcome, SUBMISSION_HEADER, submission_row};
+use crate::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, submission_row};
 use crate::submission::{Claimed, Graded, Name, Status, Step};
 use error::Error;
 use jiff::Timestamp;
@@ -29,14 +29,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// The report with a row per submission.
-pub const SUBMISSIONS: &[u8] = b"submissions.csv";
-
 /// The longest time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
-
-/// How long results wait for others at most, in times of what the last commit took.
-const WAIT_IN_COMMITS: u32 = 2;
 
 /// The pause after the first failed commit; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -65,8 +59,8 @@ pub struct Parts {
     pub open_reports_max: usize,
     /// Writes a report anew that somebody has damaged; or why it cannot, in words.
     pub rebuild: RebuildReport,
-    /// Its settings.
-    pub settings: config::Publish,
+    /// Its settings, which may change.
+    pub settings: Arc<Live<config::Publish>>,
     /// Whether the service is to end.
     pub stopping: Arc<AtomicBool>,
     /// What has been published.
@@ -92,8 +86,8 @@ pub struct Publisher {
     parts: Parts,
     reports: Reports,
     pending: Pending,
-    /// How long the last commit took.
-    last_commit: Duration,
+    /// How long the last commit took, and the one before.
+    last_commits: [Duration; 2],
     /// Results for which there is no room in this commit.
     backlog: VecDeque<Graded>,
     /// When it is next looked whether somebody has changed a report.
@@ -112,7 +106,7 @@ impl Publisher {
             pending: Pending::default(),
             backlog: VecDeque::new(),
             next_look: Instant::now(),
-            last_commit: Duration::ZERO,
+            last_commits: [Duration::ZERO; 2],
             gave_up: false,
         }
     }
@@ -156,15 +150,16 @@ impl Publisher {
         }
     }
 
-    /// How long results may wait for others: the more a commit costs, the longer, so that commits
-    /// take up a part of the time only.
+    /// How long results may wait for others: as long as a commit takes, so that commits take up a
+    /// part of the time only. One that the disk held up makes no others wait.
     fn wait_max(&self) -> Duration {
-        let most = Duration::from_millis(self.parts.settings.commit_wait_ms_max);
-        most.min(self.last_commit * WAIT_IN_COMMITS)
+        let most = Duration::from_millis(self.parts.settings.get().commit_wait_ms_max);
+        let [last, before] = self.last_commits;
+        most.min(last).min(before)
     }
 
     fn is_full(&self) -> bool {
-        self.pending.bytes >= self.parts.settings.pending_bytes_max
+        self.pending.bytes >= self.parts.settings.get().pending_bytes_max
             || self.pending.rows.len() >= self.parts.open_reports_max
     }
 
@@ -197,15 +192,16 @@ impl Publisher {
     /// could not be done.
     fn commit(&mut self) -> bool {
         let mut pause = FIRST_PAUSE;
-        let pause_max = Duration::from_millis(self.parts.settings.retry_ms_max);
+        let pause_max = Duration::from_millis(self.parts.settings.get().retry_ms_max);
         let mut tries_at_the_end = 0;
         loop {
             self.parts.health.beat("publish");
             let start = Instant::now();
             match self.try_commit() {
                 Ok(bytes) => {
-                    self.last_commit = start.elapsed();
-                    event::committed(bytes, self.last_commit);
+                    let took = start.elapsed();
+                    self.last_commits = [took, self.last_commits[0]];
+                    event::committed(bytes, took);
                     self.parts.health.well("reports");
                     self.settle_up();
                     return true;
@@ -234,27 +230,16 @@ impl Publisher {
         self.look_at_disk()?;
         let Publisher { parts, reports, pending, .. } = self;
         let graded_at_ms = Timestamp::now().as_millisecond();
-        let neutralise = parts.settings.neutralise_formulas;
+        let neutralise = parts.settings.get().neutralise_formulas;
         let mut commit = Commit::default();
         let mut summary = Vec::new();
         for result in &pending.results {
-            match &result.step {
-                Step::Chunk { checkpoint } => commit.progressed.push(result.progress(checkpoint)),
-                Step::Finished { bytes, blake3, total } => {
-                    let status = Status::of(total);
-                    let done = result.done(graded_at_ms, status, *total);
-                    commit.finished.push(Finished { bytes: *bytes, blake3: Some(*blake3), ..done });
-                }
-                Step::Failed { reason, total } => {
-                    let done = result.done(graded_at_ms, Status::Failed, *total);
-                    commit.finished.push(Finished { reason: Some(reason.clone()), ..done });
-                }
+            let outcome = result.outcome(graded_at_ms);
+            if let Outcome::Finished(done) = &outcome {
+                let neutralise = result.neutralises(neutralise);
+                summary.extend_from_slice(&submission_row(&result.claimed, done, neutralise));
             }
-            if !matches!(result.step, Step::Chunk { .. })
-                && let Some(done) = commit.finished.last()
-            {
-                summary.extend_from_slice(&row_of(&result.claimed, done, neutralise));
-            }
+            commit.results.push(outcome);
         }
         reports.make_room(|name| pending.rows.contains_key(name) || name.as_bytes() == SUBMISSIONS);
         let mut bytes = 0;
@@ -267,9 +252,11 @@ impl Publisher {
         if let Some(report) = summaries {
             bytes += reports.append(parts, report, SUBMISSION_HEADER, &[summary])?;
         }
-        reports.sync()?;
+        let archive = || parts.archive.sync().map_err(Error::Archive);
+        let (archive_synced, reports_synced) = both(archive, || reports.sync());
+        reports_synced?;
         Point::ReportsSynced.pass();
-        parts.archive.sync().map_err(Error::Archive)?;
+        archive_synced?;
         Point::ArchiveSynced.pass();
         commit.report_lengths = reports.lengths();
         parts.ledger.commit(&commit)?;
@@ -280,7 +267,7 @@ impl Publisher {
 
     /// Makes sure that a commit leaves as much of the disk free as it should.
     fn look_at_disk(&self) -> std::result::Result<(), Error> {
-        let least = self.parts.settings.disk_free_bytes_min;
+        let least = self.parts.settings.get().disk_free_bytes_min;
         let folder = printable::path(&self.parts.reports).to_string();
         match free_bytes(&self.parts.reports) {
             Ok(free) if free < least => Err(Error::DiskNearlyFull { folder, free, least }),
@@ -339,17 +326,4 @@ impl Publisher {
         }
         event::quarantine_holds(self.parts.archive.quarantined_files());
     }
-}
-
-/// The row of a submission that is done, in `submissions.csv`.
-pub fn row_of(claimed: &Claimed, done: &Finished, neutralise: bool) -> Vec<u8> {
-    let outcome = Outcome {
-        status: done.status,
-        graded_at_ms: done.graded_at_ms,
-        bytes: done.bytes,
-        blake3: done.blake3.as_ref(),
-        kind: done.kind,
-        tally: done.tally,
-    };
-    submission_row(claimed, &outcome, neutralise)
 }

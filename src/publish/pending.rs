@@ -1,9 +1,9 @@
 //! Results that wait for their commit.
 
 use crate::board::Kind;
-use crate::ledger::Finished;
+use crate::ledger::Outcome;
 use crate::rows::report_of;
-use crate::submission::{Claimed, Graded, Name, Progress, Status, Step, Tally};
+use crate::submission::{Claimed, Finished, Graded, Name, Prefix, Progress, Status, Step, Tally};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -54,15 +54,40 @@ fn add_block(blocks: &mut Vec<Vec<u8>>, block: Vec<u8>) {
 }
 
 impl Result {
+    /// Whether its rows are kept from being taken for formulas: as it was begun, else `now`.
+    pub(super) fn neutralises(&self, now: bool) -> bool {
+        let begun_by = self.claimed.progress.as_ref().and_then(|progress| progress.rules);
+        begun_by.map_or(now, |rules| rules.neutralise_formulas)
+    }
+
+    /// What the ledger is to know when this is committed.
+    pub(super) fn outcome(&self, graded_at_ms: i64) -> Outcome {
+        match &self.step {
+            Step::Chunk { checkpoint, graded } => self.progressed(checkpoint, *graded),
+            Step::Finished { bytes, blake3, total } => {
+                let done = self.done(graded_at_ms, Status::of(total), *total);
+                Outcome::Finished(Finished { bytes: *bytes, blake3: Some(*blake3), ..done })
+            }
+            Step::Failed { reason, total } => {
+                let done = self.done(graded_at_ms, Status::Failed, *total);
+                Outcome::Finished(Finished { reason: Some(reason.clone()), ..done })
+            }
+        }
+    }
+
     /// How far a large submission has come with this chunk.
-    pub(super) fn progress(&self, checkpoint: &str) -> (i64, Option<Kind>, Progress) {
+    fn progressed(&self, checkpoint: &str, graded: Prefix) -> Outcome {
         let before = self.claimed.progress.as_ref();
         let mut tally = before.map_or(Tally::default(), |before| before.tally);
         tally.add(&self.tally);
-        (self.claimed.id, self.kind, Progress { checkpoint: checkpoint.to_owned(), tally })
+        let (checkpoint, graded) = (checkpoint.to_owned(), Some(graded));
+        // The ledger itself knows by which rules it was begun.
+        let progress = Progress { checkpoint, tally, graded, rules: None };
+        let (id, kind, cases) = (self.claimed.id, self.kind, self.tally.cases());
+        Outcome::Progressed { id, kind, cases, progress }
     }
 
-    pub(super) fn done(&self, graded_at_ms: i64, status: Status, tally: Tally) -> Finished {
+    fn done(&self, graded_at_ms: i64, status: Status, tally: Tally) -> Finished {
         Finished {
             id: self.claimed.id,
             status,

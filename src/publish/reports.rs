@@ -342,7 +342,6 @@ impl Report {
 mod tests {
     use super::*;
     use crate::archive::Archive;
-    use crate::config;
     use crate::health::Health;
     use crate::queue::{Budget, Limits, Queue};
     use std::fs;
@@ -382,7 +381,7 @@ mod tests {
             reports,
             open_reports_max: 8,
             rebuild: Box::new(rebuild),
-            settings: config::Publish::default(),
+            settings: Arc::default(),
             stopping: Arc::default(),
             published: Arc::default(),
         }

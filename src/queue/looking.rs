@@ -12,6 +12,8 @@ pub struct Flow {
     pub queue_bytes: u64,
     /// Files that are being graded or wait for their commit.
     pub in_flight_files: usize,
+    /// Files that are being graded.
+    pub grading_files: usize,
     /// How long the oldest of all of these has been ready.
     pub oldest: Duration,
 }
@@ -39,6 +41,7 @@ impl Queue {
             queue_files: state.files(),
             queue_bytes: state.bytes,
             in_flight_files: state.in_flight.len(),
+            grading_files: state.grading,
             oldest: oldest.min().map_or(Duration::ZERO, |ready| ready.elapsed()),
         }
     }

@@ -1,8 +1,11 @@
 //! The service: builds the stages, wires them, runs them and ends them in order. It alone names
 //! them all.
 
-mod rebuild;
+mod manager;
+mod pulse;
+mod reload;
 mod shown;
+mod signals;
 mod stages;
 mod upkeep;
 
@@ -17,20 +20,23 @@ use crate::ledger::{self, Ledger};
 use crate::lock::{self, Lock};
 use crate::printable;
 use crate::publish::Published;
-use crate::queue::{Limits, Queue};
-use crate::recovery::recover;
+use crate::queue::Queue;
+use crate::rebuild::{self, Rebuild};
+use crate::recovery::{look_for_loss, recover};
 use crate::submission::Claimed;
 use crate::under_way::UnderWay;
-use rebuild::Rebuild;
+use pulse::Pulse;
+pub use reload::Source;
+use reload::{Answer, Reload, Sections};
 use shown::Shown;
+use signals::{Asked, Signals};
 use stages::{Ended, Stages};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use upkeep::Upkeep;
 
@@ -63,13 +69,8 @@ pub enum Error {
         source: io::Error,
     },
     /// A report from which rows are missing cannot be written anew.
-    #[error("cannot write the report {} anew", printable::path(path))]
-    Report {
-        /// The report.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Rebuild(#[from] rebuild::Error),
     /// The address for metrics and health is not to be had.
     #[error("cannot listen on {address}; --listen takes another address")]
     Listen {
@@ -98,6 +99,8 @@ pub struct Mode {
     pub once: bool,
     /// Told ten times a second how far it has come.
     pub on_progress: Option<Box<dyn FnMut(Progress)>>,
+    /// From where the settings are read anew at a SIGHUP; without it that signal ends the process.
+    pub reload: Option<Source>,
 }
 
 /// How far the service has come.
@@ -130,7 +133,11 @@ pub struct Outcome {
 
 /// What all parts of the service share.
 struct Shared {
+    /// The settings at the start.
     settings: Settings,
+    /// Those that may change, as they are now.
+    sections: Sections,
+    answer: Answer,
     tier: Tier,
     ledger: Arc<Ledger>,
     archive: Arc<Archive>,
@@ -139,6 +146,9 @@ struct Shared {
     published: Arc<Published>,
     stopping: Arc<AtomicBool>,
     under_way: Arc<UnderWay>,
+    /// How many parts of reports were written anew.
+    rebuilt: Arc<AtomicU64>,
+    pulse: Pulse,
 }
 
 /// Runs the service until a signal ends it, or until there is nothing more to do if it is to run
@@ -147,7 +157,7 @@ struct Shared {
 /// # Errors
 ///
 /// If it cannot start. Once it runs it goes on, and says in `/readyz` what is wrong.
-pub fn run(settings: &Settings, mode: Mode) -> Result<Outcome, Error> {
+pub fn run(settings: &Settings, mut mode: Mode) -> Result<Outcome, Error> {
     let recorder = Recorder::install()
         .map_err(|error| Error::System { what: "the metrics", source: io::Error::other(error) })?;
     raise_descriptor_limit();
@@ -162,7 +172,9 @@ pub fn run(settings: &Settings, mode: Mode) -> Result<Outcome, Error> {
     event::started(env!("CARGO_PKG_VERSION"), shared.tier.name(), root);
     let shared = Arc::new(shared);
     let upkeep = Upkeep::new(Arc::clone(&shared), recorder.clone(), lock);
-    runtime.block_on(supervise(shared, recorder, upkeep, claims, listener, mode))
+    event::settings_read();
+    let reload = mode.reload.take().map(|source| Reload::new(source, settings.clone()));
+    runtime.block_on(supervise(shared, recorder, upkeep, reload, (claims, listener), mode))
 }
 
 /// Makes everything ready that the stages work on.
@@ -171,41 +183,35 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
     let root = &mut settings.paths.root;
     *root = std::path::absolute(&root)
         .map_err(|source| Error::System { what: "in the working directory", source })?;
-    let tier = match settings.grade.tier.trim() {
-        "auto" => Tier::best(),
-        name => Tier::named(name)?,
-    };
+    let tier = rebuild::tier(&settings)?;
     let paths = &settings.paths;
     for path in [paths.state(), paths.reports(), paths.inbox(), paths.archive(), paths.quarantine()]
     {
         std::fs::create_dir_all(&path).map_err(|source| Error::Folder { path, source })?;
     }
     let lock = Lock::take(&paths.state().join("lock"))?;
-    let ledger = Ledger::open(&paths.state().join("ledger.db"))?;
+    let path = paths.state().join("ledger.db");
+    look_for_loss(&path, &paths.reports())?;
+    let ledger = Ledger::open(&path)?;
     Point::LedgerOpened.pass();
     let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine())
         .map_err(|source| Error::Folder { path: paths.archive(), source })?;
     let (ledger, archive) = (Arc::new(ledger), Arc::new(archive));
-    let rebuild = Rebuild {
-        ledger: Arc::clone(&ledger),
-        archive: Arc::clone(&archive),
-        settings: settings.clone(),
-        tier,
-    };
+    ledger.grade_by(&rebuild::rules(&settings))?;
+    let rebuild = Rebuild::new(&settings, tier, Arc::clone(&ledger), Arc::clone(&archive));
+    let rebuild = rebuild.telling(Box::new(manager::starting()));
+    rebuild.learn_order()?;
     rebuild.run()?;
     let path = paths.state().join("grading");
     let (under_way, suspects) = UnderWay::open(&path, settings.grade.batch_files_max)
         .map_err(|source| Error::State { path, source })?;
     let claims = recover(&ledger, &archive, &paths.reports(), &suspects)?;
-    let queue = Queue::new(Limits {
-        files_max: settings.queue.files_max,
-        bytes_max: settings.queue.bytes_max,
-        chunk_bytes_max: settings.grade.chunk_bytes_max as u64,
-        alone_max: Duration::from_millis(settings.grade.alone_ms_max),
-    });
+    let queue = Queue::new(reload::limits(&settings));
     let health = Arc::new(Health::default());
     health.unwell("first scan", "the first scan of the inbox is not done");
     let shared = Shared {
+        sections: Sections::new(&settings),
+        answer: Answer::default(),
         settings,
         tier,
         ledger,
@@ -216,6 +222,8 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
         // A run that ends by itself does not wait until the disk takes its results.
         stopping: Arc::new(AtomicBool::new(once)),
         under_way: Arc::new(under_way),
+        rebuilt: Arc::default(),
+        pulse: Pulse::default(),
     };
     Ok((shared, lock, claims))
 }
@@ -245,12 +253,12 @@ async fn supervise(
     shared: Arc<Shared>,
     recorder: Recorder,
     mut upkeep: Upkeep,
-    claims: Vec<Claimed>,
-    listener: Option<TcpListener>,
+    mut reload: Option<Reload>,
+    (claims, listener): (Vec<Claimed>, Option<TcpListener>),
     mut mode: Mode,
 ) -> Result<Outcome, Error> {
     let system = |what| move |source| Error::System { what, source };
-    let mut signals = Signals::new().map_err(system("signals"))?;
+    let mut signals = Signals::new(reload.is_some()).map_err(system("signals"))?;
     // Before anything is taken it must be known whether there is room for it.
     upkeep.tick();
     let (stages, mut ended) =
@@ -263,7 +271,14 @@ async fn supervise(
         tokio::select! {
             // A sender that is gone without a word belongs to a thread that has ended the process.
             result = &mut ended => break result.unwrap_or_default(),
-            name = signals.next() => {
+            asked = signals.next() => {
+                let Asked::End(name) = asked else {
+                    if let Some(reload) = reload.as_mut().filter(|_| !stopping) {
+                        upkeep.reload(reload);
+                        stages.wake();
+                    }
+                    continue;
+                };
                 if stopping {
                     shared.under_way.forget();
                     std::process::exit(EXIT_NOW);
@@ -353,26 +368,4 @@ fn serve_http(
         let _ = stopped.await;
     }));
     Ok((stop, Some(task)))
-}
-
-/// The signals that end the service.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Signals> {
-        Ok(Signals {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
-    }
 }

@@ -30,7 +30,7 @@ impl http::Surface for Shown {
     }
 
     fn live(&self) -> Result<(), String> {
-        self.shared.health.live()
+        self.shared.pulse.live()
     }
 
     fn ready(&self) -> Result<(), Vec<String>> {
@@ -45,6 +45,10 @@ impl http::Surface for Shown {
             let seen = seen.ok().and_then(Result::ok);
             answer(&shared, seen, &question.ids)
         })
+    }
+
+    fn reloads(&self) -> String {
+        format!("process {}\n{}", std::process::id(), self.shared.answer.text())
     }
 
     fn accept_failed(&self, error: &io::Error) {

@@ -1,6 +1,5 @@
 //! The threads of the stages, and their end in the order of the flow.
 
-use super::rebuild::Rebuild;
 use super::{Shared, descriptors_max};
 use crate::event;
 use crate::grading::{self, Grading};
@@ -9,10 +8,12 @@ use crate::judge::Judge;
 use crate::pool;
 use crate::publish::{self, Publisher};
 use crate::queue::{Budget, Queue};
+use crate::rebuild::{self, Rebuild};
 use crate::submission::Claimed;
 use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::thread::{Builder, JoinHandle};
 use tokio::sync::oneshot;
@@ -64,8 +65,8 @@ impl Stages {
             results,
             under_way: Arc::clone(&shared.under_way),
             give_back: Box::new(move |claimed, why| to_intake.give_back(claimed, why)),
-            settings: settings.grade.clone(),
-            neutralise_formulas: settings.publish.neutralise_formulas,
+            settings: Arc::clone(&shared.sections.grade),
+            rules: rebuild::rules(settings),
         }));
         let publisher = Publisher::new(publish_parts(shared, budget));
         let on_room = Arc::clone(&mailbox);
@@ -106,6 +107,11 @@ impl Stages {
         Arc::clone(&self.mailbox)
     }
 
+    /// Has intake look at its mail, and at its settings.
+    pub(super) fn wake(&self) {
+        self.mailbox.wake();
+    }
+
     /// Asks the stages to end: no more files are taken, and what was taken is finished; but large
     /// files, which may take long, are left at their next chunk, where the next start goes on.
     pub(super) fn stop(&self) {
@@ -120,7 +126,7 @@ fn intake_parts(shared: &Shared, once: bool) -> intake::Parts {
         ledger: Arc::clone(&shared.ledger),
         queue: Arc::clone(&shared.queue),
         health: Arc::clone(&shared.health),
-        settings: shared.settings.intake.clone(),
+        settings: Arc::clone(&shared.sections.intake),
         open_folders_max: descriptors_max() / 8,
         once,
     }
@@ -136,7 +142,7 @@ fn publish_parts(shared: &Shared, budget: Arc<Budget>) -> publish::Parts {
         reports: shared.settings.paths.reports(),
         open_reports_max: open_reports_max(),
         rebuild: rebuild(shared),
-        settings: shared.settings.publish.clone(),
+        settings: Arc::clone(&shared.sections.publish),
         stopping: Arc::clone(&shared.stopping),
         published: Arc::clone(&shared.published),
     }
@@ -148,14 +154,14 @@ fn open_reports_max() -> usize {
 }
 
 fn rebuild(shared: &Shared) -> publish::RebuildReport {
-    let rebuild = Rebuild {
-        ledger: Arc::clone(&shared.ledger),
-        archive: Arc::clone(&shared.archive),
-        settings: shared.settings.clone(),
-        tier: shared.tier,
-    };
+    let (ledger, archive) = (Arc::clone(&shared.ledger), Arc::clone(&shared.archive));
+    let rebuilt = Arc::clone(&shared.rebuilt);
+    let rebuild = Rebuild::new(&shared.settings, shared.tier, ledger, archive)
+        .telling(Box::new(move || {
+            rebuilt.fetch_add(1, Ordering::Relaxed);
+        }));
     Box::new(move |report| {
-        rebuild.write_anew(report).map_err(|error| match error.source() {
+        rebuild.write_anew(report).map(drop).map_err(|error| match error.source() {
             Some(cause) => format!("{error}: {cause}"),
             None => error.to_string(),
         })

@@ -1,16 +1,14 @@
-//! What is done on a timer: gauges, the room on the disk, and signs of life to the system.
+//! What is done on a timer: gauges, the room on the disk, and signs of life to the service manager.
 
 use super::Shared;
+use super::manager::Manager;
+use super::reload::Reload;
 use crate::disk::free_bytes;
 use crate::event::{self, Recorder};
 use crate::lock::Lock;
 use crate::printable;
-use sd_notify::NotifyState;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// How often gauges and disk are looked at.
-const PERIOD: Duration = Duration::from_secs(1);
+use std::time::Instant;
 
 /// The timers of the service.
 pub(super) struct Upkeep {
@@ -18,37 +16,41 @@ pub(super) struct Upkeep {
     recorder: Recorder,
     lock: Lock,
     next: Instant,
-    /// Whether the system was told that the service is ready.
-    told_ready: bool,
+    manager: Manager,
 }
 
 impl Upkeep {
     pub(super) fn new(shared: Arc<Shared>, recorder: Recorder, lock: Lock) -> Upkeep {
-        Upkeep { shared, recorder, lock, next: Instant::now(), told_ready: false }
+        Upkeep { shared, recorder, lock, next: Instant::now(), manager: Manager::new() }
     }
 
     /// Does what is due.
     pub(super) fn tick(&mut self) {
-        if !self.told_ready && self.shared.health.ready().is_ok() {
-            self.told_ready = true;
-            tell_system(&[NotifyState::Ready, NotifyState::Status("grading")]);
-        }
+        self.manager.tell_readiness(self.shared.health.ready().is_ok());
         if self.next > Instant::now() {
             return;
         }
-        self.next = Instant::now() + PERIOD;
+        self.next = Instant::now() + self.manager.period();
         self.shared.tell_flow();
         event::quarantine_holds(self.shared.archive.quarantined_files());
         self.look_at_disk();
         self.recorder.upkeep();
-        if self.shared.health.live().is_ok() {
-            tell_system(&[NotifyState::Watchdog]);
-        }
+        self.shared.pulse.look(&self.shared);
+        let (live, ready) = (self.shared.pulse.live(), self.shared.health.ready());
+        self.manager.tell(&live, &ready, self.shared.progress());
+    }
+
+    /// Reads the settings anew, and looks at once what comes of them.
+    pub(super) fn reload(&mut self, reload: &mut Reload) {
+        self.manager.reloading();
+        reload.run(&self.shared);
+        self.manager.reloaded();
+        self.next = Instant::now();
     }
 
     /// The service is ending.
-    pub(super) fn stopping(&self) {
-        tell_system(&[NotifyState::Stopping, NotifyState::Status("finishing what was taken")]);
+    pub(super) fn stopping(&mut self) {
+        self.manager.stopping();
     }
 
     /// Puts back what somebody has removed of the state; or why it cannot be, in words.
@@ -67,7 +69,7 @@ impl Upkeep {
     fn look_at_disk(&mut self) {
         let state = self.look_after_state();
         let paths = &self.shared.settings.paths;
-        let least = self.shared.settings.publish.disk_free_bytes_min;
+        let least = self.shared.sections.publish.get().disk_free_bytes_min;
         let mut least_free = u64::MAX;
         let mut trouble = state.err();
         let written = [paths.reports(), paths.archive(), paths.state()];
@@ -92,15 +94,10 @@ impl Upkeep {
                 Err(why) => trouble = Some(format!("{}: {why}", printable::path(&path))),
             }
         }
-        event::disk_free(if least_free == u64::MAX { 0 } else { least_free });
+        event::disk_free(if least_free == u64::MAX { 0 } else { least_free }, least);
         match trouble {
             Some(reason) => self.shared.health.unwell("disk", reason),
             None => self.shared.health.well("disk"),
         }
     }
-}
-
-fn tell_system(states: &[NotifyState<'_>]) {
-    // Without a service manager there is nobody to tell.
-    let _ = sd_notify::notify(states);
 }

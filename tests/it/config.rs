@@ -1,6 +1,6 @@
 //! Settings: their layers, their origins, and what is said about wrong ones.
 
-use gridmark::config::{Error, Flag, LogFormat, Origin, Settings, Watch, load};
+use gridmark::config::{Change, Error, Flag, LogFormat, Origin, Settings, Watch, load};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -62,6 +62,50 @@ fn the_shipped_file_explains_every_setting() {
             // A second setting may share its explanation with the one before.
             _ => assert!(is_explained, "no comment stands before: {line}"),
         }
+    }
+}
+
+#[test]
+fn the_shipped_file_says_what_needs_a_restart() {
+    let text = std::fs::read_to_string(shipped()).unwrap();
+    let (mut section, mut all, mut comment, mut seen) = ("", false, String::new(), 0);
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            (section, all) = (name, false);
+            comment.clear();
+        } else if let Some(words) = line.strip_prefix('#') {
+            comment.push_str(words);
+            all |= words == " All of this section needs a restart.";
+        } else if let Some((name, _)) = line.split_once(" = ") {
+            let told = all || comment.contains("Needs a restart.");
+            assert_eq!(told, needs_restart(section, name), "{section}.{name}");
+            comment.clear();
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, all_defaults().len());
+}
+
+/// Whether a change of this setting is one that the running service does not take over.
+fn needs_restart(section: &str, name: &str) -> bool {
+    let mut wanted = toml::Table::try_from(Settings::default()).unwrap();
+    let value = &mut wanted[section][name];
+    *value = match (&*value, name) {
+        (toml::Value::Integer(number), _) => (number + 1).into(),
+        (toml::Value::Boolean(is_so), _) => (!is_so).into(),
+        (toml::Value::Array(_), _) => toml::Value::Array(Vec::new()),
+        (_, "watch") => "off".into(),
+        (_, "format") => "json".into(),
+        (_, "listen") => "127.0.0.1:1".into(),
+        _ => "other".into(),
+    };
+    let changes = Settings::default().take_over(&wanted.try_into().unwrap());
+    let key = format!("{section}.{name}");
+    let keys = |changes: &[Change]| changes.iter().map(|it| it.key).collect::<Vec<_>>();
+    match (&keys(&changes.applied)[..], &keys(&changes.held)[..]) {
+        ([], [held]) if *held == key => true,
+        ([applied], []) if *applied == key => false,
+        other => panic!("{key}: {other:?}"),
     }
 }
 

@@ -36,6 +36,10 @@ impl Surface for Shown {
         Box::pin(async move { format!("{question:?}\n") })
     }
 
+    fn reloads(&self) -> String {
+        "reloads 0\n".to_owned()
+    }
+
     fn accept_failed(&self, error: &std::io::Error) {
         panic!("{error}");
     }
@@ -161,7 +165,7 @@ fn the_root_lists_the_paths_and_each_of_them_is_there() {
     assert!(head.contains(&"content-type: text/plain; charset=utf-8".into()));
     let paths = body.lines().filter(|line| line.starts_with('/'));
     let paths = paths.filter_map(|line| line.split_whitespace().next()).collect::<Vec<_>>();
-    assert_eq!(paths, ["/metrics", "/livez", "/readyz", "/why"]);
+    assert_eq!(paths, ["/metrics", "/livez", "/readyz", "/why", "/reloads"]);
     for path in paths {
         assert!(server.get(path).starts_with("HTTP/1.1 200 OK\r\n"), "{path}");
     }

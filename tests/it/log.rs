@@ -1,7 +1,7 @@
 //! What is told, and in which form.
 
 use gridmark::config::{Log, LogFormat};
-use gridmark::log::subscriber;
+use gridmark::log::{Reader, subscriber};
 use std::io;
 use std::sync::{Arc, Mutex};
 use tracing_subscriber::fmt::MakeWriter;
@@ -28,10 +28,10 @@ impl<'a> MakeWriter<'a> for Kept {
     }
 }
 
-fn written(format: LogFormat, level: &str, colour: bool) -> String {
+fn written(format: LogFormat, level: &str, reader: Reader) -> String {
     let kept = Kept::default();
     let log = Log { format, level: level.into() };
-    let subscriber = subscriber(&log, colour, kept.clone()).unwrap();
+    let (subscriber, _control) = subscriber(&log, reader, kept.clone()).unwrap();
     tracing::subscriber::with_default(subscriber, || {
         tracing::info!(target: "gridmark::intake", files = 3, "claimed");
         tracing::debug!(target: "gridmark::intake", "seen");
@@ -43,20 +43,57 @@ fn written(format: LogFormat, level: &str, colour: bool) -> String {
 
 #[test]
 fn people_get_lines_and_colour_only_where_it_may_be() {
-    for (format, colour) in
-        [(LogFormat::Auto, false), (LogFormat::Human, false), (LogFormat::Human, true)]
-    {
-        let lines = written(format, "info", colour);
+    for (format, reader) in [
+        (LogFormat::Auto, Reader::Unknown),
+        (LogFormat::Human, Reader::Unknown),
+        (LogFormat::Human, Reader::Terminal),
+        (LogFormat::Human, Reader::Journal),
+    ] {
+        let lines = written(format, "info", reader);
         assert!(lines.contains("INFO gridmark::intake: claimed files=3\n"), "{lines}");
         assert_eq!(lines.lines().count(), 2);
         assert!(!lines.contains('\x1b'));
     }
-    assert!(written(LogFormat::Auto, "info", true).contains('\x1b'));
+    assert!(written(LogFormat::Auto, "info", Reader::Terminal).contains('\x1b'));
+}
+
+#[test]
+fn the_journal_gets_a_line_for_each_event_with_its_level_and_without_a_time() {
+    let kept = Kept::default();
+    let log = Log { level: "trace".into(), ..Log::default() };
+    let (subscriber, _control) = subscriber(&log, Reader::Journal, kept.clone()).unwrap();
+    tracing::subscriber::with_default(subscriber, || {
+        tracing::error!(what = %"two\r\nlines", "gone");
+        tracing::warn!("full");
+        tracing::info!(files = 3, "claimed");
+        tracing::debug!("seen");
+        tracing::trace!("looked");
+    });
+    let bytes = kept.0.lock().unwrap().clone();
+    let wanted = "<3>gone what=two\\r\\nlines\n<4>full\n<6>claimed files=3\n<7>seen\n<7>looked\n";
+    assert_eq!(String::from_utf8(bytes).unwrap(), wanted);
+}
+
+#[test]
+fn the_level_can_be_changed_while_it_logs() {
+    let kept = Kept::default();
+    let log = Log { level: "warn".into(), ..Log::default() };
+    let (subscriber, control) = subscriber(&log, Reader::Unknown, kept.clone()).unwrap();
+    tracing::subscriber::with_default(subscriber, || {
+        tracing::info!("before");
+        control.set_level("debug").unwrap();
+        tracing::debug!("after");
+        assert!(control.set_level("gridmark=loud").is_err());
+        tracing::debug!("and on");
+    });
+    let lines = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+    assert!(lines.contains("after") && lines.contains("and on"), "{lines}");
+    assert!(!lines.contains("before"), "{lines}");
 }
 
 #[test]
 fn json_is_an_object_a_line() {
-    let lines = written(LogFormat::Json, "info", true);
+    let lines = written(LogFormat::Json, "info", Reader::Terminal);
     let first = lines.lines().next().unwrap();
     assert!(
         first.starts_with('{') && first.ends_with('}') && lines.lines().count() == 2,
@@ -75,9 +112,13 @@ fn levels_count_for_all_or_for_parts() {
         ("warn,gridmark::intake=debug", 3),
         ("info,gridmark::intake=off", 1),
     ] {
-        assert_eq!(written(LogFormat::Human, level, false).lines().count(), events, "{level}");
+        assert_eq!(
+            written(LogFormat::Human, level, Reader::Unknown).lines().count(),
+            events,
+            "{level}"
+        );
     }
     let log = Log { level: "gridmark=loud".into(), ..Log::default() };
-    let error = subscriber(&log, false, Kept::default()).err().unwrap();
+    let error = subscriber(&log, Reader::Unknown, Kept::default()).err().unwrap();
     assert_eq!(error.to_string(), "the setting log.level is `gridmark=loud`, which is no level");
 }

@@ -11,6 +11,7 @@ mod http;
 mod judging;
 mod kit;
 mod log;
+mod operation;
 mod oracle;
 mod reading;
 mod readme;

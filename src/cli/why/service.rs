@@ -1,17 +1,13 @@
 //! What the service that runs says of a submission.
 
+use crate::cli::get::{Answer, get};
 use crate::config::Paths;
 use crate::http::Question;
 use crate::lock::{Holder, is_held};
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
-
-/// How long the service may take to answer.
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
-/// How long an answer may be, in bytes.
-const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
 /// Whether the service runs, and what it says.
 #[derive(Debug)]
@@ -84,23 +80,9 @@ impl Service {
     }
 }
 
-fn answer(mut address: SocketAddr, question: &Question) -> io::Result<String> {
-    // Whoever listens everywhere is asked here.
-    if address.ip().is_unspecified() {
-        address.set_ip(match address.ip() {
-            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-        });
-    }
-    let mut stream = TcpStream::connect_timeout(&address, ANSWER_TIME_MAX)?;
-    stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
-    stream.set_write_timeout(Some(ANSWER_TIME_MAX))?;
-    let query = question.to_query();
-    write!(stream, "GET /why?{query} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.take(ANSWER_BYTES_MAX).read_to_string(&mut answer)?;
-    match answer.split_once("\r\n\r\n") {
-        Some((head, body)) if head.starts_with("HTTP/1.1 200 ") => Ok(body.to_owned()),
+fn answer(address: SocketAddr, question: &Question) -> io::Result<String> {
+    match get(address, &format!("/why?{}", question.to_query()))? {
+        Answer { status: 200, body } => Ok(body),
         _ => Err(io::Error::other("it does not answer as gridmark does")),
     }
 }

@@ -3,9 +3,8 @@
 use super::service::{Claim, Seen, Service, Told};
 use super::{Answer, Name, Record, Settings, Status, printable};
 use crate::board::{Kind, Verdict};
-use crate::ledger::Finished;
 use crate::rows::{report_of, rfc_3339};
-use crate::submission::Tally;
+use crate::submission::{Finished, Tally};
 use std::path::Path;
 use std::time::Duration;
 

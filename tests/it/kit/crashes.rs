@@ -65,6 +65,37 @@ impl Sandbox {
     pub fn agrees(&self) {
         self.rows_agree();
         self.archive_agrees();
+        self.verifies();
+    }
+
+    /// `gridmark verify` finds that every report holds the bytes that ledger and archive give.
+    #[track_caller]
+    pub fn verifies(&self) {
+        let told = self.run("verify", &[] as &[&str]);
+        assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
+    }
+
+    /// All reports, byte for byte.
+    pub fn report_bytes(&self) -> BTreeMap<String, String> {
+        let text = |report: &String| fs::read_to_string(self.path("reports").join(report));
+        let texts = self.reports().into_iter().map(|report| (text(&report), report));
+        texts.map(|(text, report)| (report, text.unwrap_or_default())).collect()
+    }
+
+    /// Makes the ledger, while nothing runs, one of format 1.
+    pub fn make_ledger_old(&self) {
+        const BACK: &str = "
+            DROP INDEX submissions_by_step;
+            ALTER TABLE submissions DROP COLUMN step;
+            ALTER TABLE submissions DROP COLUMN rules;
+            ALTER TABLE submissions DROP COLUMN graded_bytes;
+            ALTER TABLE submissions DROP COLUMN graded_blake3;
+            ALTER TABLE submissions DROP COLUMN tries;
+            ALTER TABLE reports DROP COLUMN order_known;
+            DROP TABLE chunks;
+            DROP TABLE rules;
+            PRAGMA user_version = 1;";
+        self.ledger().execute_batch(BACK).unwrap();
     }
 
     /// No row is there twice, and the reports and the ledger tell the same.

@@ -83,7 +83,7 @@ impl Drop for Island {
 }
 
 /// The path of a program that systems have.
-fn tool(name: &str) -> PathBuf {
+pub fn tool(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
     places.find(|path| path.is_file()).unwrap_or_else(|| name.into())
@@ -102,6 +102,20 @@ impl Sandbox {
     pub fn on_shore(&self, script: &str) {
         let root = self.root.path().display();
         self.island.as_ref().unwrap().run(&format!("cd {root} && {script}"));
+    }
+
+    /// Has it written to this file which system calls the processes make that are started later.
+    pub fn trace_calls(&mut self, into: PathBuf) -> &mut Sandbox {
+        self.calls = Some(into);
+        self
+    }
+
+    /// This program, all of whose system calls are written down by strace.
+    pub(super) fn traced(&self, program: &str) -> Command {
+        let mut command = Command::new(tool("strace"));
+        // The program is the process that we start, and strace comes beside it.
+        command.args(["-D", "-f", "-qq", "-A", "-o"]).args(&self.calls).arg(program);
+        command
     }
 
     /// Lets processes that are started later have so many descriptors at the most.

@@ -4,6 +4,7 @@
 pub mod cases;
 pub mod crashes;
 pub mod island;
+pub mod manager;
 pub mod random;
 pub mod reports;
 mod stream;
@@ -13,7 +14,7 @@ use reports::{Metrics, Row, rows};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -39,6 +40,8 @@ const ANY_PORT: [&str; 2] = ["--listen", "127.0.0.1:0"];
 pub struct Sandbox {
     root: TempDir,
     settings: BTreeMap<String, String>,
+    /// The settings file, if there is one.
+    file: Option<PathBuf>,
     /// Other variables of the environment.
     variables: BTreeMap<String, OsString>,
     /// Whose processes are started, if not our own.
@@ -47,6 +50,8 @@ pub struct Sandbox {
     island: Option<Island>,
     /// How many descriptors they may have, if not as many as we.
     descriptors_max: Option<u64>,
+    /// Where it is written which system calls they make, if it is.
+    calls: Option<PathBuf>,
     daemon: Option<Daemon>,
 }
 
@@ -93,10 +98,12 @@ impl Sandbox {
         Sandbox {
             root,
             settings: settings.into(),
+            file: None,
             variables: BTreeMap::new(),
             user: None,
             island: None,
             descriptors_max: None,
+            calls: None,
             daemon: None,
         }
     }
@@ -104,6 +111,18 @@ impl Sandbox {
     /// Sets a setting, by its name in the settings file, for processes that are started later.
     pub fn set(&mut self, key: &str, value: impl ToString) -> &mut Sandbox {
         self.settings.insert(key.to_owned(), value.to_string());
+        self
+    }
+
+    /// Leaves a setting as it is by default, or in the settings file.
+    pub fn unset(&mut self, key: &str) -> &mut Sandbox {
+        self.settings.remove(key);
+        self
+    }
+
+    /// Has processes that are started later read this settings file.
+    pub fn use_file(&mut self, file: PathBuf) -> &mut Sandbox {
+        self.file = Some(file);
         self
     }
 
@@ -145,6 +164,7 @@ impl Sandbox {
         let program = env!("CARGO_BIN_EXE_gridmark");
         let mut command = match (&self.island, self.descriptors_max) {
             (Some(island), _) => island.command(program),
+            _ if self.calls.is_some() => self.traced(program),
             (None, Some(most)) => {
                 let mut shell = Command::new("/bin/sh");
                 shell.args(["-c", "ulimit -n $0 && exec \"$@\""]).arg(most.to_string());
@@ -155,6 +175,9 @@ impl Sandbox {
         };
         command.env_clear().stdin(Stdio::null()).arg("serve").arg("--root").arg(self.root.path());
         command.envs(self.variables_of_settings());
+        if let Some(file) = &self.file {
+            command.arg("--config").arg(file);
+        }
         command.envs(&self.variables).args(args);
         if let Some(user) = self.user {
             command.uid(user);
@@ -181,8 +204,34 @@ impl Sandbox {
 
     /// Starts the service and waits for nothing.
     pub fn spawn(&mut self) {
+        self.spawn_with(&ANY_PORT);
+    }
+
+    /// Starts `gridmark serve --once` and waits for nothing.
+    pub fn spawn_once(&mut self) {
+        self.spawn_with(&["--once"]);
+    }
+
+    /// Starts the service, with its log on this terminal, and waits until it serves HTTP.
+    pub fn start_on(&mut self, terminal: File) {
         assert!(self.daemon.is_none(), "it runs already");
-        let mut child = self.command(&ANY_PORT).spawn().unwrap();
+        let mut child = self.command(&ANY_PORT).stderr(terminal).spawn().unwrap();
+        let stdout = Stream::of(child.stdout.take().unwrap());
+        let stderr = Stream::of(std::io::empty());
+        self.daemon = Some(Daemon { child, address: None, stdout, stderr });
+        // What it says on the terminal is not read, so its lock has to tell where it listens.
+        let address = |sandbox: &Sandbox| {
+            let said = fs::read_to_string(sandbox.path("state/lock")).unwrap_or_default();
+            said.trim().rsplit_once(", at ")?.1.parse().ok()
+        };
+        self.wait_until("it serves HTTP", |sandbox| address(sandbox).is_some());
+        let address = address(self);
+        self.daemon.as_mut().unwrap().address = address;
+    }
+
+    fn spawn_with(&mut self, args: &[&str]) {
+        assert!(self.daemon.is_none(), "it runs already");
+        let mut child = self.command(args).spawn().unwrap();
         let stdout = Stream::of(child.stdout.take().unwrap());
         let stderr = Stream::of(child.stderr.take().unwrap());
         self.daemon = Some(Daemon { child, address: None, stdout, stderr });
@@ -255,6 +304,16 @@ impl Sandbox {
     /// Sends SIGTERM.
     pub fn send_terminate(&self) {
         self.send(Signal::TERM);
+    }
+
+    /// Sends SIGHUP.
+    pub fn send_hang_up(&self) {
+        self.send(Signal::HUP);
+    }
+
+    /// Sends SIGABRT, as a watchdog does that was not fed.
+    pub fn send_abort(&self) {
+        self.send(Signal::ABORT);
     }
 
     /// Keeps the process from doing anything, until it is to go on.

@@ -128,8 +128,17 @@ fn leave_little_room(folder: &str) {
     hand_in(&sandbox, 1, 10);
     sandbox.wait_for_scans(2);
     assert!(sandbox.has("inbox/team/10"));
+    let metrics = sandbox.metrics();
+    assert_eq!(metrics.of("gridmark_ready"), 0.0);
+    assert_eq!(metrics.of("gridmark_inbox_files"), 10.0);
+    assert_eq!(metrics.of("gridmark_disk_free_min_bytes"), f64::from(1 << 20));
+    assert!(metrics.of("gridmark_disk_free_bytes") < f64::from(1 << 20));
     fs::remove_file(ballast).unwrap();
     check(&mut sandbox, 11);
+    sandbox.wait_until("the metrics say so too", |sandbox| {
+        let metrics = sandbox.metrics();
+        metrics.of("gridmark_ready") == 1.0 && metrics.of("gridmark_inbox_files") == 0.0
+    });
 }
 
 #[test]

@@ -152,6 +152,19 @@ const REBUILDING: Scenario = Scenario {
     ],
 };
 
+/// The ledger is an older one.
+const MIGRATING: Scenario = Scenario {
+    prepare: || {
+        let mut sandbox = sandbox();
+        drop_all(&sandbox, 0);
+        well(&sandbox.once());
+        sandbox.make_ledger_old();
+        Some(sandbox.into())
+    },
+    meanwhile: |sandbox| drop_all(sandbox, 1),
+    points: &[Point::LedgerCopied, Point::LedgerHalfMigrated],
+};
+
 /// An earlier run has died already.
 const RECOVERING: Scenario = Scenario {
     prepare: || {
@@ -311,14 +324,28 @@ fn dying_while_reports_are_written_anew_changes_no_report() {
 }
 
 #[test]
+fn dying_while_an_older_ledger_is_brought_forward_changes_no_report() {
+    die_everywhere(&MIGRATING);
+}
+
+#[test]
 fn dying_while_a_death_is_put_right_changes_no_report() {
     die_everywhere(&RECOVERING);
 }
 
 #[test]
 fn no_point_is_forgotten() {
-    let scenarios =
-        [GRADING, PUBLISHING, FAR, RELEASING, PUTTING_BACK, FAILING, REBUILDING, RECOVERING];
+    let scenarios = [
+        GRADING,
+        PUBLISHING,
+        FAR,
+        RELEASING,
+        PUTTING_BACK,
+        FAILING,
+        REBUILDING,
+        MIGRATING,
+        RECOVERING,
+    ];
     let died_at: Vec<Point> =
         scenarios.iter().flat_map(|scenario| scenario.points).copied().collect();
     let names = |points: &[Point]| points.iter().map(|point| point.name()).collect::<BTreeSet<_>>();

@@ -193,6 +193,7 @@ fn without_watching_scans_find_everything() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.watch", "off").start();
     assert_eq!(sandbox.metrics().of(r#"gridmark_watch_mode{mode="scan"}"#), 1.0);
+    assert_eq!(sandbox.metrics().of("gridmark_watch_degraded"), 0.0);
     sandbox.write("inbox/a/b/p", hexudoku(1));
     sandbox.rename_in("q", hexudoku(1));
     sandbox.wait_for(2);

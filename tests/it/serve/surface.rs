@@ -40,7 +40,10 @@ fn every_series_is_there_at_zero_from_the_start() {
         "oldest_waiting_seconds",
         "watch_overflows_total",
         "ignored_files",
+        "inbox_files",
         "quarantined_files",
+        "ready",
+        "watch_degraded",
     ] {
         zeros.push(format!("gridmark_{name}"));
     }
@@ -51,6 +54,8 @@ fn every_series_is_there_at_zero_from_the_start() {
     assert!(modes == 0.0 || modes == 1.0, "{modes}");
     assert!(metrics.find("gridmark_scan_seconds_count").is_some());
     assert!(metrics.of("gridmark_disk_free_bytes") > 0.0);
+    assert_eq!(metrics.of("gridmark_disk_free_min_bytes"), i64::MAX as f64);
+    assert_eq!(metrics.of("gridmark_live"), 1.0);
     assert_eq!(metrics.sum("gridmark_build_info"), 1.0);
     let (info, _) = metrics.series("gridmark_build_info").next().unwrap();
     let version = format!(r#"version="{}""#, env!("CARGO_PKG_VERSION"));
@@ -113,7 +118,10 @@ fn it_is_alive_and_ready_while_it_works() {
     for path in ["/livez", "/readyz"] {
         assert!(sandbox.get(path).starts_with("HTTP/1.1 200 OK\r\n"), "{path}");
     }
-    assert_eq!(sandbox.metrics().of(r#"gridmark_watch_mode{mode="events"}"#), 1.0);
+    let metrics = sandbox.metrics();
+    for series in [r#"gridmark_watch_mode{mode="events"}"#, "gridmark_ready", "gridmark_live"] {
+        assert_eq!(metrics.of(series), 1.0, "{series}");
+    }
 }
 
 #[test]

@@ -143,7 +143,9 @@ fn where_the_system_gives_no_more_watches_scans_find_everything_until_it_does() 
     }
     sandbox.wait_for(60);
     sandbox.wait_until("it says that it scans", |sandbox| {
-        sandbox.metrics().of(r#"gridmark_watch_mode{mode="scan"}"#) == 1.0
+        let metrics = sandbox.metrics();
+        metrics.of(r#"gridmark_watch_mode{mode="scan"}"#) == 1.0
+            && metrics.of("gridmark_watch_degraded") == 1.0
             && sandbox.log().contains("fs.inotify.max_user_watches")
     });
     assert!(sandbox.get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
@@ -151,6 +153,7 @@ fn where_the_system_gives_no_more_watches_scans_find_everything_until_it_does() 
     sandbox.wait_until("it watches again", |sandbox| {
         sandbox.metrics().of(r#"gridmark_watch_mode{mode="events"}"#) == 1.0
     });
+    assert_eq!(sandbox.metrics().of("gridmark_watch_degraded"), 0.0);
     sandbox.write("inbox/11/deep/last", hexudoku(1));
     sandbox.wait_for(61);
 }

@@ -1,0 +1,32 @@
+//! `gridmark completions`: what lets a shell complete the command line.
+
+use super::{Cli, Error};
+use clap::CommandFactory;
+use clap_complete::Shell;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// The arguments of `gridmark completions`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Packages install what this prints; by hand:
+  gridmark completions bash > ~/.local/share/bash-completion/completions/gridmark
+  gridmark completions zsh  > _gridmark, in a folder that is in $fpath
+  gridmark completions fish > ~/.config/fish/completions/gridmark.fish")]
+pub struct Args {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// Prints the shell's script.
+///
+/// # Errors
+///
+/// Standard output cannot be written.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "gridmark", &mut script);
+    io::stdout().write_all(&script).map_err(Error::Output)?;
+    Ok(ExitCode::SUCCESS)
+}

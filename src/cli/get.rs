@@ -1,0 +1,65 @@
+//! A question to the service that runs, over its HTTP address.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// How long the service may take to answer.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
+/// How long an answer may be, in bytes.
+const ANSWER_BYTES_MAX: u64 = 64 << 10;
+
+/// What was answered.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// The status: 200 is good.
+    pub(super) status: u16,
+    /// What stands below the head.
+    pub(super) body: String,
+}
+
+/// Asks whoever serves HTTP at `address` for `path`.
+///
+/// # Errors
+///
+/// If nobody answers in time, or not in HTTP.
+pub(super) fn get(mut address: SocketAddr, path: &str) -> io::Result<Answer> {
+    // Whoever listens everywhere is asked here.
+    if address.ip().is_unspecified() {
+        address.set_ip(match address.ip() {
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    let mut stream = TcpStream::connect_timeout(&address, ANSWER_TIME_MAX)?;
+    stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
+    stream.set_write_timeout(Some(ANSWER_TIME_MAX))?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut text = Vec::new();
+    stream.take(ANSWER_BYTES_MAX).read_to_end(&mut text)?;
+    answer(&String::from_utf8_lossy(&text))
+        .ok_or_else(|| io::Error::other("it does not answer as gridmark does"))
+}
+
+fn answer(text: &str) -> Option<Answer> {
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
+    Some(Answer { status, body: body.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_a_status_and_a_body_or_is_none_of_ours() {
+        let ill = answer("HTTP/1.1 503 Service Unavailable\r\na: b\r\n\r\none\ntwo\n");
+        assert_eq!(ill, Some(Answer { status: 503, body: "one\ntwo\n".into() }));
+        for text in
+            ["", "SSH-2.0-x\r\n", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 2\r\n\r\n", "200\r\n\r\n"]
+        {
+            assert_eq!(answer(text), None, "{text:?}");
+        }
+    }
+}

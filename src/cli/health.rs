@@ -1,0 +1,87 @@
+//! `gridmark health`: whether the service is well, asked from outside.
+
+use super::Error;
+use super::asked::Whose;
+use super::get::{Answer, get};
+use crate::lock::{Holder, is_held};
+use crate::printable;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+/// The arguments of `gridmark health`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The first line is the answer, and the lines below it say why. The service is asked at the address
+that it has written into its state folder, or, for somebody who may not look there, at http.listen.
+
+Exit code: 0 if it is well, 1 if not or if it does not answer, 2 if the command was typed wrongly.")]
+pub struct Args {
+    /// Ask whether it is alive (/livez), not whether it takes files (/readyz)
+    #[arg(long)]
+    live: bool,
+    /// Ask whoever listens at this address
+    #[arg(long, value_name = "ADDR", conflicts_with_all = ["root", "config"])]
+    at: Option<SocketAddr>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+/// Asks, and tells the answer.
+///
+/// # Errors
+///
+/// The settings are wrong, or standard output cannot be written.
+pub fn run(args: Args) -> Result<ExitCode, Error> {
+    let (path, well, ill) =
+        if args.live { ("/livez", "alive", "stuck") } else { ("/readyz", "ready", "not ready") };
+    let asked = match args.at {
+        Some(address) => ask(address, path),
+        None => address(&args.whose)?.and_then(|address| ask(address, path)),
+    };
+    let (code, first, reasons) = match asked {
+        Ok(Answer { status: 200, .. }) => (ExitCode::SUCCESS, well, String::new()),
+        Ok(Answer { body, .. }) => (ExitCode::FAILURE, ill, body),
+        Err(why) => (ExitCode::FAILURE, "no answer", why),
+    };
+    let mut text = format!("{first}\n");
+    for reason in reasons.lines() {
+        text.push_str(&format!("  {}\n", printable::line(&reason)));
+    }
+    io::stdout().write_all(text.as_bytes()).map_err(Error::Output)?;
+    Ok(code)
+}
+
+/// Where that service says that it listens, or why that is not known.
+fn address(whose: &Whose) -> Result<Result<SocketAddr, String>, Error> {
+    let settings = whose.settings()?;
+    let paths = &settings.paths;
+    let root = printable::path(&paths.root);
+    let lock = paths.state().join("lock");
+    let holder = match Holder::of(&lock) {
+        Ok(Some(holder)) => holder,
+        Ok(None) => return Ok(Err(format!("no service runs at {root}"))),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Ok(Ok(settings.http.listen));
+        }
+        Err(error) => {
+            return Ok(Err(format!("cannot read {}: {error}", printable::path(&lock))));
+        }
+    };
+    if is_held(&lock, holder.process) == Some(false) {
+        return Ok(Err(format!("no service runs at {root}")));
+    }
+    let process = holder.process;
+    Ok(holder.address.ok_or_else(|| format!("process {process} serves no address yet")))
+}
+
+/// What is answered there, if it is what gridmark answers.
+fn ask(address: SocketAddr, path: &str) -> Result<Answer, String> {
+    match get(address, path) {
+        Ok(answer @ Answer { status: 200 | 503, .. }) => Ok(answer),
+        Ok(Answer { status, .. }) => {
+            Err(format!("{address}: it answers {status}, as gridmark does not"))
+        }
+        Err(error) => Err(format!("{address}: {error}")),
+    }
+}

@@ -1,0 +1,113 @@
+//! `gridmark man`: the manual, made from the same definitions as the command line.
+
+use super::{Cli, Error};
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The arguments of `gridmark man`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+To read a page without installing it:
+  gridmark man serve | man -l -
+
+Exit code: 0, or 1 if a page cannot be written.")]
+pub struct Args {
+    /// The command whose page is printed; without one it is the page of gridmark itself
+    #[arg(value_name = "COMMAND", conflicts_with = "into")]
+    command: Option<String>,
+    /// Write all pages into this folder, which is made if need be
+    #[arg(long, value_name = "DIR")]
+    into: Option<PathBuf>,
+}
+
+/// Prints one page, or writes all of them.
+///
+/// # Errors
+///
+/// There is no such command, or a page cannot be written.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let mut whole = Cli::command().disable_help_subcommand(true);
+    whole.build();
+    if let Some(folder) = &args.into {
+        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        for command in std::iter::once(&whole).chain(commands(&whole)) {
+            let path = folder.join(Man::new(command.clone()).get_filename());
+            std::fs::write(&path, page(command)?).map_err(Error::io("write", &path))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let command = match &args.command {
+        None => &whole,
+        Some(name) => commands(&whole)
+            .find(|command| command.get_name() == name)
+            .ok_or_else(|| Error::Usage(format!("`{name}` is no command of gridmark")))?,
+    };
+    io::stdout().write_all(&page(command)?).map_err(Error::Output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn commands(whole: &Command) -> impl Iterator<Item = &Command> {
+    whole.get_subcommands().filter(|command| !command.is_hide_set())
+}
+
+/// The page of a command.
+fn page(command: &Command) -> Result<Vec<u8>, Error> {
+    let version = concat!("gridmark ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command.clone());
+    let title = man.get_filename().trim_end_matches(".1").to_uppercase();
+    // An empty date would be left out, and what follows would be taken for it.
+    let man = man.title(title).date(" ").source(version).manual("gridmark manual");
+    let mut page = Vec::new();
+    let parts = (|| {
+        man.render_title(&mut page)?;
+        man.render_name_section(&mut page)?;
+        man.render_synopsis_section(&mut page)?;
+        man.render_description_section(&mut page)?;
+        man.render_options_section(&mut page)?;
+        if commands(command).next().is_some() {
+            man.render_subcommands_section(&mut page)?;
+        }
+        if let Some(notes) = command.get_after_help() {
+            notes_section(&notes.to_string()).to_writer(&mut page)?;
+        }
+        see_also(command).to_writer(&mut page)
+    })();
+    parts.map_err(Error::Output)?;
+    Ok(page)
+}
+
+/// What stands below the options in the help: paragraphs, and lines that are indented, which stay as
+/// they are.
+fn notes_section(notes: &str) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["NOTES"]);
+    let mut is_filled = true;
+    for line in notes.lines() {
+        if line.trim().is_empty() {
+            roff.control("PP", []);
+            continue;
+        }
+        if line.starts_with(' ') == is_filled {
+            roff.control(if is_filled { "EX" } else { "EE" }, []);
+            is_filled = !is_filled;
+        }
+        roff.text([roman(line)]);
+    }
+    if !is_filled {
+        roff.control("EE", []);
+    }
+    roff
+}
+
+fn see_also(command: &Command) -> Roff {
+    let mut roff = Roff::new();
+    let is_whole = commands(command).next().is_some();
+    let pages = if is_whole { "gridmark-serve(1), gridmark-config(1)" } else { "gridmark(1)" };
+    roff.control("SH", ["SEE ALSO"]);
+    roff.text([roman(pages)]);
+    roff
+}

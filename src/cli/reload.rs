@@ -1,0 +1,152 @@
+//! `gridmark reload`: the service that runs reads its settings anew, and says what came of it.
+
+use super::asked::Whose;
+use super::get::{Answer, get};
+use super::{Error, complain};
+use crate::config::Paths;
+use crate::lock::{Holder, is_held};
+use crate::printable;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// How long the service may take to read its settings.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(20);
+/// The pause between two looks for its answer.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Where it answers.
+const PATH: &str = "/reloads";
+
+/// The arguments of `gridmark reload`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The service reads its settings file once more. Its flags, and the variables of its environment, are
+those with which it was started. If the file is wrong, all stays as it is. The settings file that
+comes with gridmark says which settings need a restart. SIGHUP does the same, and what comes of it
+is told in the log.
+
+Exit code: 0 if the settings are in force, but for those that need a restart; 1 if they were
+refused, or no service could be asked; 2 if the command was typed wrongly.")]
+pub struct Args {
+    #[command(flatten)]
+    whose: Whose,
+}
+
+/// Has the service read its settings anew, and says what came of it.
+///
+/// # Errors
+///
+/// The settings are wrong, so that it cannot be told where the service works; or standard output
+/// cannot be written.
+pub fn run(args: Args) -> Result<ExitCode, Error> {
+    // A file that is wrong is the service's to refuse, as long as it is known which service.
+    let settings = args.whose.settings().or_else(|wrong| args.whose.by_root().ok_or(wrong)?)?;
+    let answer = ask(&settings.paths);
+    let refused = match &answer {
+        Ok(lines) => lines.lines().find_map(|line| line.strip_prefix("refused ")),
+        Err(why) => Some(why.as_str()),
+    };
+    if let Some(why) = refused {
+        complain(why);
+        return Ok(ExitCode::FAILURE);
+    }
+    let text = shown(answer.as_deref().unwrap_or_default());
+    io::stdout().write_all(text.as_bytes()).map_err(Error::Output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What came of a reload, for people.
+fn shown(lines: &str) -> String {
+    let mut text = String::new();
+    for line in lines.lines() {
+        let (word, change) = line.split_once(' ').unwrap_or((line, ""));
+        let told = match (word, change.split('\t').collect::<Vec<_>>().as_slice()) {
+            ("applied", [key, before, after]) => format!("{key} = {after} (was {before})\n"),
+            ("held", [key, before, after]) => {
+                format!("{key} = {after} needs a restart (is {before})\n")
+            }
+            _ => continue,
+        };
+        text.push_str(&told);
+    }
+    if text.is_empty() { "no setting has changed\n".to_owned() } else { text }
+}
+
+/// Asks the service that works there to read its settings, and waits for what it says; or why it
+/// cannot be asked.
+fn ask(paths: &Paths) -> Result<String, String> {
+    let root = printable::path(&paths.root);
+    let lock = paths.state().join("lock");
+    let none = || format!("no service runs at {root}");
+    let holder = match Holder::of(&lock) {
+        Ok(holder) => holder.ok_or_else(none)?,
+        Err(error) => return Err(format!("cannot read {}: {error}", printable::path(&lock))),
+    };
+    let process = holder.process;
+    // Nobody else is to get the signal: it would end most programs.
+    match is_held(&lock, process) {
+        Some(true) => {}
+        Some(false) => return Err(none()),
+        None => return Err(format!("the system does not say whether process {process} is it")),
+    }
+    let address = holder.address.ok_or_else(|| format!("process {process} serves no address"))?;
+    let (before, _) = reloads(address, process)?;
+    signal(process).map_err(|error| {
+        format!("cannot send a signal to process {process}: {error}; be its user, or root")
+    })?;
+    let start = Instant::now();
+    loop {
+        let (reloads, lines) = reloads(address, process)?;
+        if reloads > before {
+            return Ok(lines);
+        }
+        if start.elapsed() > ANSWER_TIME_MAX {
+            return Err(format!("process {process} was asked, and does not say what came of it"));
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn signal(process: u32) -> io::Result<()> {
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    Ok(kill_process(pid, Signal::HUP)?)
+}
+
+/// How often this process has read its settings anew, and what came of the last time.
+fn reloads(address: SocketAddr, process: u32) -> Result<(u64, String), String> {
+    let stranger = || format!("something else than process {process} answers at {address}");
+    match get(address, PATH) {
+        Ok(Answer { status: 200, body }) => told(&body, process).ok_or_else(stranger),
+        Ok(_) => Err(stranger()),
+        Err(error) => Err(format!("process {process} does not answer at {address}: {error}")),
+    }
+}
+
+fn told(body: &str, process: u32) -> Option<(u64, String)> {
+    let (first, rest) = body.split_once('\n')?;
+    let (second, lines) = rest.split_once('\n')?;
+    let is_it = first.strip_prefix("process ")?.parse() == Ok(process);
+    let reloads = second.strip_prefix("reloads ")?.parse().ok()?;
+    is_it.then(|| (reloads, lines.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_read_and_shown() {
+        let lines = "applied intake.settle_ms\t200\t500\nheld log.format\t\"auto\"\t\"json\"\n";
+        let body = format!("process 7\nreloads 3\n{lines}");
+        assert_eq!(told(&body, 7), Some((3, lines.to_owned())));
+        assert_eq!(told(&body, 8), None);
+        assert_eq!(told("gridmark\n", 7), None);
+        let wanted = "intake.settle_ms = 500 (was 200)\n\
+                      log.format = \"json\" needs a restart (is \"auto\")\n";
+        assert_eq!(shown(lines), wanted);
+        assert_eq!(shown(""), "no setting has changed\n");
+    }
+}

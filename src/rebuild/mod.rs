@@ -1,0 +1,288 @@
+//! Reports that were damaged are written anew, from the ledger and the archive, before anything is
+//! added to them: the same bytes as before.
+//!
+//! Where the file of a submission is gone or changed, its rows cannot be had again. They are left out,
+//! never invented; what stood in the report is kept aside, and it is told whose rows are missing.
+
+mod order;
+mod source;
+
+pub use source::Why;
+
+use crate::archive::Archive;
+use crate::aside::set_aside;
+use crate::board::Kind;
+use crate::config::Settings;
+use crate::event;
+use crate::fail_point::Point;
+use crate::judge::{Judge, Tier, UnsupportedTier};
+use crate::ledger::{self, Ledger, Piece, Record, Report};
+use crate::printable;
+use crate::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, report_of, submission_row};
+use crate::submission::{Name, Rules, Tally};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why a report cannot be written anew.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be written, or a file changed while it was read.
+    #[error("cannot write the report {} anew", printable::path(path))]
+    Report {
+        /// The report.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The ledger cannot be used.
+    #[error(transparent)]
+    Ledger(#[from] ledger::Error),
+}
+
+/// What reports are written anew from.
+pub struct Rebuild {
+    ledger: Arc<Ledger>,
+    archive: Arc<Archive>,
+    reports: PathBuf,
+    judge: Judge,
+    /// The rules in force, for submissions of which it was not noted by which they were graded.
+    rules: Rules,
+    chunk_bytes_max: usize,
+    chunk_cases_max: usize,
+    /// Whether small submissions are marked side by side.
+    is_parallel: bool,
+    /// Called whenever a part of a report is written.
+    on_part: Box<dyn Fn() + Send + Sync>,
+}
+
+/// Where the rows of a report go, in their order.
+pub trait Sink {
+    /// These are the next.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written.
+    fn rows(&mut self, rows: &[u8]) -> io::Result<()>;
+
+    /// The next ones are those of some cases of a submission, and cannot be had.
+    ///
+    /// # Errors
+    ///
+    /// If there cannot be a gap.
+    fn gap(&mut self, gap: &Gap<'_>) -> io::Result<()>;
+
+    /// All cases of a submission have their rows, and these are its marks.
+    fn marked(&mut self, _record: &Record, _kind: Option<Kind>, _tally: &Tally) {}
+}
+
+/// Rows that cannot be had again.
+pub struct Gap<'a> {
+    /// Whose they are.
+    pub record: &'a Record,
+    /// By which rules they were written.
+    pub rules: Rules,
+    /// The number of the first case.
+    pub first_case: u64,
+    /// How many cases.
+    pub cases: u64,
+    /// Why.
+    pub why: &'a Why,
+    /// Whether this is the first gap for this submission.
+    pub is_first: bool,
+}
+
+/// The rules that the settings give.
+pub fn rules(settings: &Settings) -> Rules {
+    Rules {
+        case_bytes_max: settings.grade.case_bytes_max,
+        missing_cases_max: settings.grade.missing_cases_max,
+        neutralise_formulas: settings.publish.neutralise_formulas,
+    }
+}
+
+/// The kernels that the settings ask for.
+///
+/// # Errors
+///
+/// If they cannot be had.
+pub fn tier(settings: &Settings) -> Result<Tier, UnsupportedTier> {
+    match settings.grade.tier.trim() {
+        "auto" => Ok(Tier::best()),
+        name => Tier::named(name),
+    }
+}
+
+/// The pieces of each of these reports, in their order.
+///
+/// # Errors
+///
+/// If the ledger cannot be read.
+pub fn pieces<'a>(
+    ledger: &Ledger,
+    reports: impl Iterator<Item = &'a Name>,
+) -> Result<HashMap<Name, Vec<Piece>>, ledger::Error> {
+    let mut pieces: HashMap<Name, Vec<Piece>> =
+        reports.map(|report| (report.clone(), Vec::new())).collect();
+    ledger.for_each_piece(|name, piece| {
+        if let Some(pieces) = pieces.get_mut(&report_of(name)) {
+            pieces.push(piece);
+        }
+    })?;
+    for pieces in pieces.values_mut() {
+        pieces.sort_unstable_by_key(|piece| piece.step);
+    }
+    Ok(pieces)
+}
+
+impl Rebuild {
+    /// What writes the reports of these settings anew, one submission after the other.
+    pub fn new(
+        settings: &Settings,
+        tier: Tier,
+        ledger: Arc<Ledger>,
+        archive: Arc<Archive>,
+    ) -> Rebuild {
+        Rebuild {
+            ledger,
+            archive,
+            reports: settings.paths.reports(),
+            judge: Judge::new(tier),
+            rules: rules(settings),
+            chunk_bytes_max: settings.grade.chunk_bytes_max,
+            chunk_cases_max: settings.grade.chunk_cases_max,
+            is_parallel: false,
+            on_part: Box::new(|| {}),
+        }
+    }
+
+    /// The same, which marks small submissions side by side.
+    pub fn in_parallel(self) -> Rebuild {
+        Rebuild { is_parallel: true, ..self }
+    }
+
+    /// The same, which calls this whenever a part of a report is written.
+    pub fn telling(self, on_part: Box<dyn Fn() + Send + Sync>) -> Rebuild {
+        Rebuild { on_part, ..self }
+    }
+
+    /// Writes every report anew that is damaged.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be written, or the ledger cannot be used; the next start tries again.
+    pub fn run(&self) -> Result<(), Error> {
+        let mut damaged = self.ledger.reports()?;
+        damaged.retain(|report| !is_whole(report, &self.path_of(&report.path)));
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        let pieces = pieces(&self.ledger, damaged.iter().map(|report| &report.path))?;
+        for Report { path, .. } in &damaged {
+            self.write_pieces(path, pieces.get(path).map_or(&[], Vec::as_slice))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a report anew: all rows that are committed. What stands in its place is kept aside;
+    /// where, if anything did.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written, or the ledger cannot be used; the next start tries again.
+    pub fn write_anew(&self, report: &Name) -> Result<Option<PathBuf>, Error> {
+        let pieces = pieces(&self.ledger, std::iter::once(report))?;
+        self.write_pieces(report, pieces.get(report).map_or(&[], Vec::as_slice))
+    }
+
+    fn write_pieces(&self, report: &Name, pieces: &[Piece]) -> Result<Option<PathBuf>, Error> {
+        let path = &self.path_of(report);
+        let failed = |source| Error::Report { path: path.to_owned(), source };
+        self.ledger.report_is_damaged(report)?;
+        Point::ReportDamaged.pass();
+        let mut aside = None;
+        if path.symlink_metadata().is_ok() {
+            let why = "rows that were committed are not there any more";
+            aside = Some(set_aside(report, path, why).map_err(failed)?);
+            Point::ReportSetAside.pass();
+        }
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        let folder = path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let out = BufWriter::new(File::create(&part).map_err(failed)?);
+        let mut out = Anew { out, on_part: &*self.on_part };
+        self.rows_of(report, pieces, &mut out)?;
+        let file = out.out.into_inner().map_err(|error| failed(error.into_error()))?;
+        file.sync_all().map_err(failed)?;
+        Point::ReportWritten.pass();
+        let length = file.metadata().map_err(failed)?.len();
+        std::fs::rename(&part, path).map_err(failed)?;
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        Point::ReportNamed.pass();
+        self.ledger.report_is_whole(report, length)?;
+        event::report_restored(report, "rows that were committed were not there any more");
+        Ok(aside)
+    }
+
+    /// Gives all rows of a report to `sink`, the header first. `pieces` are those of this report.
+    ///
+    /// # Errors
+    ///
+    /// If the sink fails, the ledger cannot be read, or a file changes while it is read.
+    pub fn rows_of(
+        &self,
+        report: &Name,
+        pieces: &[Piece],
+        sink: &mut impl Sink,
+    ) -> Result<(), Error> {
+        let failed = |source| Error::Report { path: self.path_of(report), source };
+        if report.as_bytes() == SUBMISSIONS {
+            sink.rows(SUBMISSION_HEADER.as_bytes()).map_err(failed)?;
+            return self.ledger.for_each_finished(|record, done| {
+                let neutralise = record.rules.unwrap_or(self.rules).neutralise_formulas;
+                sink.rows(&submission_row(&record.claimed, done, neutralise)).map_err(failed)
+            });
+        }
+        sink.rows(CASE_HEADER.as_bytes()).map_err(failed)?;
+        self.case_rows(pieces, sink, &failed)
+    }
+
+    fn path_of(&self, report: &Name) -> PathBuf {
+        self.reports.join(report.as_path())
+    }
+}
+
+/// A report that is written.
+struct Anew<'a> {
+    out: BufWriter<File>,
+    on_part: &'a (dyn Fn() + Send + Sync),
+}
+
+impl Sink for Anew<'_> {
+    fn rows(&mut self, rows: &[u8]) -> io::Result<()> {
+        Point::ReportHalfWritten.pass_or(|| {
+            let _ = self.out.flush();
+        });
+        (self.on_part)();
+        self.out.write_all(rows)
+    }
+
+    fn gap(&mut self, gap: &Gap<'_>) -> io::Result<()> {
+        if gap.is_first {
+            event::rebuild_failed(&gap.record.claimed.name, gap.why);
+        }
+        Ok(())
+    }
+}
+
+/// Whether all that was committed to a report is still there.
+fn is_whole(report: &Report, path: &Path) -> bool {
+    let there = path.symlink_metadata();
+    report.whole
+        && (report.length == 0
+            || there.is_ok_and(|found| found.is_file() && found.len() >= report.length))
+}

@@ -1,0 +1,67 @@
+//! What operators set up around the service, and what they are given: systemd, packages,
+//! containers, manuals, what watches it.
+
+mod backup;
+mod container;
+mod dashboard;
+mod guest;
+mod health;
+mod man;
+mod package;
+mod prometheus;
+mod promql;
+mod queries;
+mod reload;
+mod runbook;
+mod systemd;
+mod unit;
+mod upgrade;
+mod verify;
+
+use crate::kit::Sandbox;
+use crate::kit::cases::{classic, some};
+use std::path::PathBuf;
+
+/// Where the system has this program.
+fn tool(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    path.map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Whether the system has this program; if not, that is said, and it is a failure where the variable
+/// `expected` is set.
+fn has_tool(name: &str, expected: &str) -> bool {
+    let is_there = tool(name).is_some();
+    if !is_there {
+        assert!(std::env::var_os(expected).is_none(), "{expected} is set, and {name} is missing");
+        eprintln!("SKIPPED, NOT TESTED: {name} is not installed");
+    }
+    is_there
+}
+
+/// A sandbox in which a team has handed in two large files and many small ones, whose rows lie between
+/// each other's; another team has some, and some lie in no folder.
+fn interleaved() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
+    sandbox.set("grade.batch_files_max", 3).set("intake.claim_files_max", 8);
+    sandbox.set("publish.commit_wait_ms_max", 0).set("publish.pending_bytes_max", 4096);
+    sandbox.set("intake.settle_ms", 0).set("intake.scan_every_ms", 20);
+    for n in 0..2 {
+        let large: String = (0..150).map(|i| classic(i + n, "YNYN")).collect();
+        sandbox.rename_in(format!("team/=large {n}"), large);
+    }
+    for i in 0..40 {
+        let folder = ["team/", "other/", ""][i % 3];
+        sandbox.rename_in(format!("{folder}small {i}"), some(i));
+    }
+    sandbox
+}
+
+/// Grades what is in the inbox, to a good end.
+#[track_caller]
+fn grade(sandbox: &mut Sandbox) {
+    let ended = sandbox.once();
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+}

@@ -1,0 +1,180 @@
+//! The manual and the completions, which are made from the command line's own definitions.
+
+use super::{has_tool, tool};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn gridmark(args: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+    let Output { status, stdout, stderr } =
+        command.args(args).env_clear().stdin(Stdio::null()).output().unwrap();
+    assert!(status.success(), "{args:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).unwrap()
+}
+
+/// The commands that the help lists, without `help` itself.
+fn commands() -> BTreeSet<String> {
+    let help = gridmark(&["--help"]);
+    let list = help.split("\nCommands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let commands: BTreeSet<_> = names.filter(|name| !["", "help"].contains(name)).collect();
+    assert!(commands.len() >= 11 && commands.contains("serve"), "{commands:?}");
+    commands.into_iter().map(str::to_owned).collect()
+}
+
+/// The flags and the names of arguments that a text tells: `--root`, `<DIR>`.
+fn told(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| c.is_whitespace() || "[](),|".contains(c));
+    let words = words.map(|word| word.trim_end_matches(['.', ':', ';']));
+    let is_told = |word: &&str| {
+        let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase());
+        word.strip_prefix("--").is_some_and(|name| name.starts_with(|c: char| c.is_alphabetic()))
+            || word.strip_prefix('<').and_then(|word| word.strip_suffix('>')).is_some_and(is_name)
+    };
+    words.filter(is_told).map(str::to_owned).collect()
+}
+
+/// A page without what only typesets it.
+fn plain(page: &str) -> String {
+    let mut text = page.replace("\\-", "-").replace("\\*(Aq", "'");
+    for font in ["\\fB", "\\fI", "\\fR"] {
+        text = text.replace(font, "");
+    }
+    text
+}
+
+/// A folder with all pages.
+fn manual() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let into = folder.path().join("man/man1");
+    assert_eq!(gridmark(&["man", "--into", into.to_str().unwrap()]), "");
+    folder
+}
+
+#[test]
+fn every_command_has_a_page_with_each_of_its_flags_and_what_its_help_says() {
+    let folder = manual();
+    let pages = folder.path().join("man/man1");
+    let mut wanted: BTreeSet<_> =
+        commands().iter().map(|name| format!("gridmark-{name}.1")).collect();
+    wanted.insert("gridmark.1".into());
+    let names = fs::read_dir(&pages).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.collect::<BTreeSet<_>>(), wanted);
+
+    for command in commands() {
+        let page = fs::read_to_string(pages.join(format!("gridmark-{command}.1"))).unwrap();
+        assert_eq!(page, gridmark(&["man", &command]));
+        let page = plain(&page);
+        let help = gridmark(&[&command, "--help"]);
+        let told = (told(&help), told(&page));
+        assert!(told.0.contains("--help"), "{help}");
+        assert_eq!(told.0.difference(&told.1).collect::<Vec<_>>(), Vec::<&String>::new(), "{page}");
+        // Paragraphs may break their lines elsewhere, or not at all.
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let notes = help.rsplit("Print help\n").next().unwrap();
+        for paragraph in notes.split("\n\n").filter(|text| !text.contains("\n  ")) {
+            assert!(flat(&page).contains(&flat(paragraph)), "{command}: {paragraph}\n{page}");
+        }
+    }
+    let page = plain(&fs::read_to_string(pages.join("gridmark.1")).unwrap());
+    for command in commands() {
+        assert!(page.contains(&format!("gridmark-{command}(1)")), "{page}");
+    }
+}
+
+#[test]
+fn the_pages_are_set_without_a_warning() {
+    let folder = manual();
+    let mut checkers: Vec<(&str, &[&str])> = Vec::new();
+    if has_tool("groff", "EXPECTED_GROFF") {
+        checkers.push(("groff", &["-man", "-ww", "-Tutf8", "-z"]));
+    }
+    if has_tool("mandoc", "EXPECTED_MANDOC") {
+        checkers.push(("mandoc", &["-Tlint", "-Werror"]));
+    }
+    for entry in fs::read_dir(folder.path().join("man/man1")).unwrap() {
+        let page = entry.unwrap().path();
+        for (checker, args) in &checkers {
+            let Output { status, stdout, stderr } =
+                Command::new(checker).args(*args).arg(&page).output().unwrap();
+            let said = String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned();
+            assert!(status.success() && said.is_empty(), "{checker}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_page_that_is_not_there_is_told() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+    let output = command.args(["man", "frobnicate"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "gridmark: `frobnicate` is no command of gridmark\n");
+}
+
+/// What bash completes `line` to, by our script.
+fn completed(line: &str) -> BTreeSet<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("gridmark.bash");
+    fs::write(&script, gridmark(&["completions", "bash"])).unwrap();
+    assert!(Command::new(tool("bash").unwrap()).arg("-n").arg(&script).status().unwrap().success());
+    // It finds the function as bash itself does: by what `complete` was told.
+    let drive = r#"
+        set -eu
+        source "$1"
+        COMP_LINE=$2 COMP_POINT=${#2}
+        read -ra COMP_WORDS <<<"$2"
+        [[ $2 != *' ' ]] || COMP_WORDS+=('')
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        spec=$(complete -p gridmark)
+        [[ $spec =~ -F\ ([^ ]+) ]]
+        previous=${COMP_WORDS[COMP_CWORD - 1]}
+        "${BASH_REMATCH[1]}" gridmark "${COMP_WORDS[COMP_CWORD]}" "$previous"
+        printf '%s\n' "${COMPREPLY[@]}"
+    "#;
+    let output = Command::new("bash")
+        .args(["--norc", "-c", drive, "bash"])
+        .arg(&script)
+        .arg(line)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_commands_flags_and_values() {
+    if !has_tool("bash", "EXPECTED_BASH") {
+        return;
+    }
+    let all = completed("gridmark ");
+    assert_eq!(commands().difference(&all).collect::<Vec<_>>(), Vec::<&String>::new());
+    let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(completed("gridmark se"), set(&["serve"]));
+    for command in commands() {
+        let help = told(&gridmark(&[&command, "--help"]));
+        let flags = help.into_iter().filter(|word| word.starts_with("--")).collect::<BTreeSet<_>>();
+        let offered = completed(&format!("gridmark {command} --"));
+        let own = flags.intersection(&offered).count();
+        assert_eq!(own, offered.len(), "{command}: {offered:?}");
+        assert!(own >= 1, "{command}");
+    }
+    assert_eq!(completed("gridmark judge k"), set(&["killer"]));
+}
+
+#[test]
+fn other_shells_read_their_scripts() {
+    for (shell, args) in [("zsh", "-n"), ("fish", "--no-execute")] {
+        if !has_tool(shell, &format!("EXPECTED_{}", shell.to_uppercase())) {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join(Path::new("gridmark").with_extension(shell));
+        fs::write(&script, gridmark(&["completions", shell])).unwrap();
+        let output = Command::new(shell).arg(args).arg(&script).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    }
+}

@@ -1,0 +1,247 @@
+//! The Debian package, from the program under test: built, installed, run, upgraded and purged, in a
+//! guest, so that the system here stays as it is. And `cargo install`.
+
+use super::guest::Guest;
+use super::tool;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const SETTINGS: &str = "/etc/gridmark/gridmark.toml";
+
+/// A place for packages; none, and that is said, where there can be none.
+fn guest() -> Option<Guest> {
+    let missing = ["dpkg", "dpkg-deb", "dpkg-shlibdeps", "systemd-sysusers", "systemd-tmpfiles"]
+        .into_iter()
+        .chain(["cargo-deb", "setpriv", "nsenter", "chroot"])
+        .find(|name| tool(name).is_none());
+    let guest = match missing {
+        Some(missing) => Err(format!("{missing} is missing")),
+        None => Guest::new(),
+    };
+    if let Err(why) = &guest {
+        let is_expected = std::env::var_os("EXPECTED_DPKG").is_some();
+        assert!(!is_expected, "EXPECTED_DPKG is set, and no package can be installed: {why}");
+        eprintln!("SKIPPED, NOT TESTED: no package can be installed here: {why}");
+    }
+    guest.ok()
+}
+
+/// Makes the package from the program under test.
+fn build(into: &Path) -> PathBuf {
+    let output = Command::new(Path::new(ROOT).join("deploy/debian/build"))
+        .args(["--program", env!("CARGO_BIN_EXE_gridmark"), "--into"])
+        .arg(into)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut made = fs::read_dir(into).unwrap().map(|entry| entry.unwrap().path());
+    let package = made.next().unwrap();
+    let name = package.file_name().unwrap().to_str().unwrap();
+    let version = concat!("gridmark_", env!("CARGO_PKG_VERSION"), "-1_");
+    assert!(name.starts_with(version) && name.ends_with(".deb"), "{name}");
+    assert_eq!(made.next(), None);
+    package
+}
+
+/// The service as its unit has it started: by that command, as that user. It ends with the guest.
+fn serve(guest: &Guest) -> Child {
+    let unit = fs::read_to_string(guest.path("/usr/lib/systemd/system/gridmark.service")).unwrap();
+    let of = |key: &str| {
+        let line = unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_else(|| panic!("{key} is not in the unit")).to_owned()
+    };
+    let script = format!(
+        "umask {} && exec setpriv --reuid {} --regid {} --init-groups {}",
+        of("UMask"),
+        of("User"),
+        of("Group"),
+        of("ExecStart")
+    );
+    let child = guest
+        .command(&["sh", "-c", &script])
+        .stdout(Stdio::null())
+        .stderr(fs::File::create(guest.path("/tmp/log")).unwrap())
+        .spawn()
+        .unwrap();
+    guest.wait_until(&format!("gridmark health --config {SETTINGS} || {{ cat /tmp/log; false; }}"));
+    child
+}
+
+/// Ends the service, as its unit does.
+fn stop(guest: &Guest, mut service: Child) {
+    guest.sh("kill -TERM $(sed 's/process \\([0-9]*\\),.*/\\1/' /var/lib/gridmark/state/lock)");
+    let status = service.wait().unwrap();
+    assert!(status.success(), "{status}: {}", guest.sh("cat /tmp/log"));
+}
+
+/// Somebody of the group drops a file, by a plain copy, and reads the report.
+fn drop_and_read(guest: &Guest, name: &str) {
+    let as_staff = "setpriv --reuid scorer --regid scorer --init-groups --";
+    guest.sh(&format!(
+        "gridmark generate classic --cases 2 --seed 1 > /tmp/{name}
+         chmod 644 /tmp/{name}
+         umask 022
+         {as_staff} mkdir -p /var/lib/gridmark/inbox/team
+         {as_staff} cp /tmp/{name} /var/lib/gridmark/inbox/team/{name}"
+    ));
+    let report = "/var/lib/gridmark/reports/submissions.csv";
+    let row = guest.wait_until(&format!("{as_staff} grep '^team/{name},' {report}"));
+    assert!(row.contains(",classic,2,2,0,0,0,0,graded,"), "{row}");
+}
+
+/// The package once more as the next version, with other settings as they are shipped.
+fn next_version(guest: &Guest) {
+    guest.sh("dpkg-deb -R /tmp/gridmark.deb /tmp/next
+         sed -i 's/^Version: .*/Version: 99.0-1/' /tmp/next/DEBIAN/control
+         echo '# What the next version says.' >> /tmp/next/etc/gridmark/gridmark.toml
+         dpkg-deb --root-owner-group -Znone -b /tmp/next /tmp/next.deb");
+}
+
+/// What of the system here an installation would change.
+fn of_the_host() -> (Vec<bool>, Vec<u8>) {
+    let places = [SETTINGS, "/usr/bin/gridmark", "/var/lib/gridmark"];
+    let status = fs::read("/var/lib/dpkg/status").unwrap();
+    let users = fs::read("/etc/passwd").unwrap();
+    (places.map(|place| Path::new(place).exists()).to_vec(), [status, users].concat())
+}
+
+#[test]
+fn the_package_is_built_installed_run_upgraded_and_purged_and_marks_stay() {
+    let Some(guest) = guest() else { return };
+    let before = of_the_host();
+    let folder = tempfile::tempdir().unwrap();
+    guest.put(&build(folder.path()), "/tmp/gridmark.deb");
+
+    // Installed.
+    let installed = guest.sh("dpkg -i /tmp/gridmark.deb");
+    assert!(!installed.contains("gridmark: not all"), "{installed}");
+    assert_eq!(guest.sh("dpkg -V gridmark"), "");
+    let status = guest.sh("dpkg-query -W -f '${Status} ${Depends}' gridmark");
+    assert!(status.starts_with("install ok installed ") && status.contains("libc6"), "{status}");
+    assert_eq!(
+        guest.sh("gridmark --version"),
+        concat!("gridmark ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+    assert_eq!(
+        guest.sh(&format!("gridmark config --check {SETTINGS}")),
+        format!("{SETTINGS} is good\n")
+    );
+    assert!(guest.sh("getent passwd gridmark").contains(":/var/lib/gridmark:"));
+    assert_eq!(guest.sh("stat -c %U /var/lib/gridmark/inbox"), "gridmark\n");
+    for file in [
+        "/usr/share/man/man1/gridmark.1.gz",
+        "/usr/share/man/man1/gridmark-serve.1.gz",
+        "/usr/share/bash-completion/completions/gridmark",
+        "/usr/share/zsh/vendor-completions/_gridmark",
+        "/usr/share/fish/vendor_completions.d/gridmark.fish",
+        "/usr/lib/systemd/system/gridmark.service",
+        "/usr/share/doc/gridmark/copyright",
+    ] {
+        let file = guest.path(file);
+        let found = fs::metadata(&file).unwrap_or_else(|error| panic!("{file:?}: {error}"));
+        assert_eq!(
+            (found.permissions().mode() & 0o777, found.len() > 100),
+            (0o644, true),
+            "{file:?}"
+        );
+    }
+    let enabled = "/etc/systemd/system/multi-user.target.wants/gridmark.service";
+    assert!(guest.path(enabled).symlink_metadata().is_ok());
+
+    // Run, with settings of one's own.
+    guest.sh(&format!("sed -i 's/^listen = .*/listen = \"127.0.0.1:0\" # ours/' {SETTINGS}"));
+    guest.sh("useradd --no-create-home --user-group --groups gridmark scorer");
+    let service = serve(&guest);
+    drop_and_read(&guest, "p1.txt");
+    stop(&guest, service);
+
+    // Upgraded.
+    next_version(&guest);
+    guest.sh("dpkg --force-confdef --force-confold -i /tmp/next.deb");
+    assert_eq!(guest.sh("dpkg-query -W -f '${Version}' gridmark"), "99.0-1");
+    assert_eq!(guest.sh(&format!("grep -c ours {SETTINGS}")), "1\n");
+    let service = serve(&guest);
+    drop_and_read(&guest, "p2.txt");
+    stop(&guest, service);
+
+    // Removed, and purged.
+    guest.sh("dpkg -r gridmark");
+    assert!(!guest.path("/usr/bin/gridmark").exists() && guest.path(SETTINGS).exists());
+    let purged = guest.sh("dpkg -P gridmark");
+    let told = "/var/lib/gridmark holds submissions or marks and is kept";
+    assert!(purged.contains(told), "{purged}");
+    assert!(!guest.path("/etc/gridmark").exists());
+    assert!(guest.path(enabled).symlink_metadata().is_err());
+    assert_eq!(guest.sh("grep -c '^team/' /var/lib/gridmark/reports/submissions.csv"), "2\n");
+    assert!(guest.path("/var/lib/gridmark/archive/team/p1.txt").exists());
+
+    // Where nothing was ever graded, nothing is left.
+    guest.sh(
+        "rm -r /var/lib/gridmark && dpkg -i /tmp/gridmark.deb && test -d /var/lib/gridmark/inbox",
+    );
+    guest.sh("dpkg -P gridmark");
+    assert!(!guest.path("/var/lib/gridmark").exists());
+
+    assert_eq!(of_the_host(), before);
+}
+
+#[test]
+fn the_package_follows_debian_policy() {
+    let tools = ["cargo-deb", "dpkg-shlibdeps", "lintian"];
+    let missing = tools.into_iter().find(|name| tool(name).is_none());
+    if let Some(missing) = missing {
+        let is_expected = std::env::var_os("EXPECTED_LINTIAN").is_some();
+        assert!(!is_expected, "EXPECTED_LINTIAN is set, and {missing} is missing");
+        eprintln!("SKIPPED, NOT TESTED: {missing} is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let package = build(folder.path());
+    // Whoever publishes packages says who maintains them, and may close a wish for one.
+    let output = Command::new("lintian")
+        .args(["--allow-root", "--fail-on", "error,warning", "--suppress-tags"])
+        .arg("bogus-mail-host,bogus-mail-host-in-debian-changelog,initial-upload-closes-no-bugs")
+        .arg(&package)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.is_empty(), "{told}");
+}
+
+#[test]
+fn cargo_installs_gridmark_and_nothing_else() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline", "--manifest-path"])
+        .arg(Path::new(ROOT).join("Cargo.toml"))
+        .output()
+        .unwrap();
+    let about: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let targets = about["packages"][0]["targets"].as_array().unwrap();
+    let programs = targets.iter().filter(|target| target["kind"][0] == "bin");
+    let programs = programs.map(|target| target["name"].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(programs, ["gridmark"]);
+
+    // A whole build of its own: the programs of other tests must not be replaced while they run.
+    if std::env::var_os("GRIDMARK_TEST_LONG").is_none() {
+        eprintln!("SKIPPED, NOT TESTED: GRIDMARK_TEST_LONG is not set, and this is a whole build");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO"))
+        .args(["install", "--debug", "--locked", "--path", ROOT, "--root"])
+        .arg(folder.path())
+        .arg("--target-dir")
+        .arg(folder.path().join("target"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let installed = fs::read_dir(folder.path().join("bin")).unwrap();
+    let installed = installed.map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    assert_eq!(installed, ["gridmark"]);
+    let program = folder.path().join("bin/gridmark");
+    let version = Command::new(program).arg("--version").output().unwrap();
+    assert_eq!(version.stdout, concat!("gridmark ", env!("CARGO_PKG_VERSION"), "\n").as_bytes());
+}

@@ -1,0 +1,239 @@
+//! Settings that change while the service runs.
+
+use crate::kit::cases::hexudoku;
+use crate::kit::manager::Manager;
+use crate::kit::{Sandbox, Told};
+use std::path::PathBuf;
+
+/// What the sandbox's settings file is called.
+const FILE: &str = "gridmark.toml";
+
+/// Settings that make tests quick, as every file here begins with them.
+const QUICK: &str = "[publish]\ndisk_free_bytes_min = 0\n";
+
+/// A sandbox whose settings are in a file, with these beside the quick ones.
+fn with_file(settings: &str) -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    for key in ["intake.settle_ms", "intake.scan_every_ms", "publish.disk_free_bytes_min"] {
+        sandbox.unset(key);
+    }
+    write(&sandbox, settings);
+    let file = sandbox.path(FILE);
+    sandbox.use_file(file);
+    sandbox
+}
+
+fn write(sandbox: &Sandbox, settings: &str) {
+    sandbox.write(FILE, format!("{settings}{QUICK}"));
+}
+
+fn file(sandbox: &Sandbox) -> PathBuf {
+    sandbox.path(FILE)
+}
+
+/// Runs `gridmark reload`.
+fn reload(sandbox: &Sandbox) -> Told {
+    sandbox.run("reload", &["--config".as_ref(), file(sandbox).as_os_str()])
+}
+
+/// Changes the file, has it read, and expects this answer.
+#[track_caller]
+fn change(sandbox: &Sandbox, settings: &str, answer: &str) {
+    write(sandbox, settings);
+    let told = reload(sandbox);
+    assert_eq!((told.code, told.stdout.as_str(), told.stderr.as_str()), (Some(0), answer, ""));
+}
+
+const APPLIED: &str = r#"gridmark_reloads_total{result="applied"}"#;
+const REFUSED: &str = r#"gridmark_reloads_total{result="refused"}"#;
+const SUCCESSFUL: &str = "gridmark_config_last_reload_successful";
+const TIMESTAMP: &str = "gridmark_config_last_reload_success_timestamp_seconds";
+
+#[test]
+fn changed_settings_are_applied_and_those_that_need_a_restart_are_named() {
+    let mut sandbox = with_file("");
+    sandbox.start();
+    let before = sandbox.metrics();
+    assert_eq!((before.of(SUCCESSFUL), before.of(APPLIED), before.of(REFUSED)), (1.0, 0.0, 0.0));
+    change(&sandbox, "", "no setting has changed\n");
+    let settings = "[intake]\nsettle_ms = 70\n[grade]\nstreams_max = 3\ntries_max = 5\n";
+    let answer = "intake.settle_ms = 70 (was 200)\ngrade.tries_max = 5 (was 3)\n\
+                  grade.streams_max = 3 needs a restart (is 2)\n";
+    change(&sandbox, settings, answer);
+    // What is in force is no change any more, and what is not in force still is.
+    change(&sandbox, settings, "grade.streams_max = 3 needs a restart (is 2)\n");
+    let metrics = sandbox.metrics();
+    assert_eq!((metrics.of(APPLIED), metrics.of(REFUSED), metrics.of(SUCCESSFUL)), (3.0, 0.0, 1.0));
+    assert!(metrics.of(TIMESTAMP) >= before.of(TIMESTAMP) && before.of(TIMESTAMP) > 1.7e9);
+    let log = sandbox.log();
+    for told in [
+        r#"a setting has changed setting="intake.settle_ms" before="200" after="70""#,
+        r#"needs a restart; it is as before setting="grade.streams_max" before="2" after="3""#,
+    ] {
+        assert!(log.contains(told), "{told} in {log}");
+    }
+    sandbox.stop();
+    sandbox.start();
+    change(&sandbox, settings, "no setting has changed\n");
+}
+
+#[test]
+fn a_file_that_is_wrong_is_refused_with_its_place_and_the_settings_before_stay_in_force() {
+    let mut sandbox = with_file("[intake]\nsettle_ms = 70\n");
+    sandbox.start();
+    let place = format!("file {}:2:1", file(&sandbox).display());
+    for (settings, wrong) in [
+        ("[intake]\nsetle_ms = 80\n", "`intake.setle_ms` is no setting; did you mean"),
+        ("[intake]\nsettle_ms = -1\n", "`intake.settle_ms` is -1; expected milliseconds"),
+    ] {
+        write(&sandbox, settings);
+        let told = reload(&sandbox);
+        assert_eq!((told.code, told.stdout.as_str()), (Some(1), ""));
+        assert!(told.stderr.starts_with(&format!("gridmark: {place}: {wrong}")), "{told:?}");
+        assert!(sandbox.log().contains(&format!("{place}: {wrong}")), "{}", sandbox.log());
+    }
+    let metrics = sandbox.metrics();
+    assert_eq!((metrics.of(APPLIED), metrics.of(REFUSED), metrics.of(SUCCESSFUL)), (0.0, 2.0, 0.0));
+    std::fs::remove_file(file(&sandbox)).unwrap();
+    let told = reload(&sandbox);
+    assert!(told.code == Some(1) && told.stderr.contains("cannot read the settings file"));
+    // The settle time is still the first one, and grading goes on.
+    change(&sandbox, "[intake]\nsettle_ms = 80\n", "intake.settle_ms = 80 (was 70)\n");
+    assert_eq!(sandbox.metrics().of(SUCCESSFUL), 1.0);
+    sandbox.rename_in("p", hexudoku(1));
+    sandbox.wait_for(1);
+}
+
+#[test]
+fn variables_and_flags_still_go_before_the_file() {
+    let mut sandbox = with_file("");
+    sandbox.set("intake.settle_ms", 60).start();
+    change(
+        &sandbox,
+        "[intake]\nsettle_ms = 70\ndepth_max = 9\n",
+        "intake.depth_max = 9 (was 64)\n",
+    );
+}
+
+#[test]
+fn a_file_that_waits_is_taken_when_the_settle_time_becomes_shorter() {
+    const LONG: &str = "[intake]\nsettle_ms = 86400000\nopen_settle_ms = 86400000\n";
+    let mut sandbox = with_file(LONG);
+    sandbox.start();
+    sandbox.write("inbox/p", hexudoku(1));
+    sandbox.wait_for_scans(1);
+    assert_eq!(sandbox.submissions().len(), 0);
+    let answer = "intake.settle_ms = 0 (was 86400000)\nintake.open_settle_ms = 0 (was 86400000)\n";
+    change(&sandbox, "[intake]\nsettle_ms = 0\nopen_settle_ms = 0\n", answer);
+    sandbox.wait_for(1);
+}
+
+#[test]
+fn names_that_were_temporary_are_taken_when_they_are_not_any_more() {
+    let mut sandbox = with_file("[intake]\nscan_every_ms = 86400000\n");
+    sandbox.start();
+    sandbox.rename_in("p.part", hexudoku(1));
+    sandbox.rename_in("q", hexudoku(2));
+    sandbox.wait_for(1);
+    write(&sandbox, "[intake]\nscan_every_ms = 86400000\ntemporary = [\".*\"]\n");
+    let told = reload(&sandbox);
+    assert!(told.stdout.starts_with("intake.temporary = [\".*\"] (was ["), "{told:?}");
+    sandbox.wait_for(2);
+}
+
+#[test]
+fn watching_can_be_turned_off_and_on() {
+    const NEVER: &str = "scan_every_ms = 86400000\nsettle_ms = 0\n";
+    let mut sandbox = with_file(&format!("[intake]\n{NEVER}"));
+    sandbox.start();
+    for (watch, before, mode) in [("off", "auto", "scan"), ("auto", "off", "events")] {
+        let answer = format!("intake.watch = \"{watch}\" (was \"{before}\")\n");
+        change(&sandbox, &format!("[intake]\n{NEVER}watch = \"{watch}\"\n"), &answer);
+        let series = format!(r#"gridmark_watch_mode{{mode="{mode}"}}"#);
+        sandbox.wait_until("the mode changes", |sandbox| sandbox.metrics().of(&series) == 1.0);
+    }
+    sandbox.rename_in("p", hexudoku(1));
+    sandbox.wait_for(1);
+}
+
+#[test]
+fn room_on_the_disk_room_in_the_queue_and_the_level_of_the_log_can_be_changed() {
+    let mut sandbox = with_file("");
+    sandbox.start();
+    let full = "[publish]\ndisk_free_bytes_min = 9223372036854775807\n";
+    sandbox.write(FILE, full);
+    assert_eq!(reload(&sandbox).code, Some(0));
+    sandbox.wait_until("it is not ready", |sandbox| sandbox.get("/readyz").contains(" 503 "));
+    sandbox.rename_in("p", hexudoku(1));
+    let settings = "[queue]\nfiles_max = 2\n[log]\nlevel = \"debug\"\n";
+    let answer = "queue.files_max = 2 (was 4096)\n\
+                  publish.disk_free_bytes_min = 0 (was 9223372036854775807)\n\
+                  log.level = \"debug\" (was \"info\")\n";
+    change(&sandbox, settings, answer);
+    sandbox.wait_for(1);
+    sandbox.wait_until("each file is told", |sandbox| sandbox.log().contains("DEBUG"));
+    for i in 0..20 {
+        sandbox.rename_in(format!("team/p{i}"), hexudoku(i));
+    }
+    sandbox.wait_for(21);
+}
+
+#[test]
+fn the_manager_is_told_of_a_reload_and_of_its_end() {
+    let mut sandbox = with_file("");
+    let manager = Manager::of(&mut sandbox, None);
+    sandbox.start();
+    sandbox.wait_until("it is told", |_| manager.count("READY=1") == 1);
+    manager.forget();
+    sandbox.send_hang_up();
+    sandbox.wait_until("the reload is over", |_| manager.count("READY=1") == 1);
+    let told = manager.told();
+    let at = told.iter().position(|line| line == "RELOADING=1").unwrap();
+    assert!(told[at + 1].starts_with("MONOTONIC_USEC="), "{told:#?}");
+    assert!(at < told.iter().position(|line| line == "READY=1").unwrap(), "{told:#?}");
+}
+
+#[test]
+fn where_no_service_runs_nothing_can_be_reloaded() {
+    let mut sandbox = with_file("");
+    let nobody = format!("gridmark: no service runs at {}\n", sandbox.path("").display());
+    let nobody = nobody.replace("/\n", "\n");
+    let told = reload(&sandbox);
+    assert_eq!((told.code, told.stderr), (Some(1), nobody.clone()));
+    sandbox.start();
+    sandbox.kill();
+    // The lock still names the process that held it.
+    let told = reload(&sandbox);
+    assert_eq!((told.code, told.stderr), (Some(1), nobody));
+}
+
+#[test]
+fn a_signal_ends_a_run_that_ends_by_itself() {
+    use std::os::unix::process::ExitStatusExt;
+    let mut sandbox = Sandbox::new();
+    // It never comes to its end: the file never settles.
+    sandbox.set("intake.settle_ms", 86_400_000).set("intake.open_settle_ms", 86_400_000);
+    sandbox.write("inbox/p", hexudoku(1));
+    sandbox.spawn_once();
+    sandbox.wait_until("it grades", |sandbox| sandbox.log().contains("gridmark grades"));
+    sandbox.send_hang_up();
+    assert_eq!(sandbox.wait_for_end().status.signal(), Some(1));
+}
+
+#[test]
+fn it_ends_when_the_terminal_is_closed_in_which_it_was_started() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let mut sandbox = Sandbox::new();
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap();
+    let inside = std::fs::File::options().write(true).open(name.to_str().unwrap()).unwrap();
+    sandbox.start_on(inside);
+    // While it is open that signal means what it means elsewhere.
+    sandbox.send_hang_up();
+    sandbox.wait_until("it has read its settings", |sandbox| sandbox.metrics().of(APPLIED) == 1.0);
+    drop(terminal);
+    sandbox.send_hang_up();
+    assert_eq!(sandbox.wait_for_end().status.code(), Some(0));
+}

@@ -1,0 +1,229 @@
+//! The files for systemd, as far as they can be tested where it is not the system's first process.
+
+use super::{has_tool, tool};
+use crate::kit::Sandbox;
+use crate::kit::cases::{hexudoku, some};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const SYSTEMD: &str = "EXPECTED_SYSTEMD_ANALYZE";
+const STRACE: &str = "EXPECTED_STRACE";
+
+/// How exposed the service may be, of ten, as `systemd-analyze security` tells.
+const EXPOSURE_MAX: f64 = 2.0;
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/systemd").join(name)
+}
+
+fn text(name: &str) -> String {
+    fs::read_to_string(file(name)).unwrap()
+}
+
+/// All values of a setting of the unit.
+fn values(unit: &str, key: &str) -> Vec<String> {
+    let values = unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    values.map(str::to_owned).collect()
+}
+
+fn output(program: &str, args: &[&str]) -> Output {
+    Command::new(tool(program).unwrap()).args(args).output().unwrap()
+}
+
+#[test]
+fn the_unit_is_right_and_little_exposed() {
+    if !has_tool("systemd-analyze", SYSTEMD) {
+        return;
+    }
+    // What it starts has to be there, so it is the program as it is built now.
+    let folder = tempfile::tempdir().unwrap();
+    let unit = folder.path().join("gridmark.service");
+    let program = format!("={} ", env!("CARGO_BIN_EXE_gridmark"));
+    fs::write(&unit, text("gridmark.service").replace("=gridmark ", &program)).unwrap();
+    let unit = unit.to_str().unwrap();
+
+    let verified = output("systemd-analyze", &["verify", unit]);
+    let said = String::from_utf8(verified.stderr).unwrap();
+    // The system's own units are not ours to judge.
+    let ours = said.lines().filter(|line| line.contains("gridmark")).collect::<Vec<_>>();
+    assert!(verified.status.success() && ours.is_empty(), "{said}");
+
+    let told = output("systemd-analyze", &["security", "--offline=true", "--no-pager", unit]);
+    let told = String::from_utf8(told.stdout).unwrap();
+    let level = told.lines().find_map(|line| line.split("Overall exposure level for ").nth(1));
+    let level = level.and_then(|level| level.split_whitespace().nth(1)?.parse::<f64>().ok());
+    assert!(level.expect("a level") <= EXPOSURE_MAX, "{told}");
+}
+
+#[test]
+fn every_command_of_the_unit_is_one_of_ours() {
+    let unit = text("gridmark.service");
+    for key in ["ExecStart", "ExecReload"] {
+        let [command] = &values(&unit, key)[..] else { panic!("{key}") };
+        let words = command.split(' ').skip(1).collect::<Vec<_>>();
+        // A word too many is the first thing that is wrong, if the rest is right.
+        let ran = Command::new(env!("CARGO_BIN_EXE_gridmark")).args(&words).arg("x").output();
+        let said = String::from_utf8(ran.unwrap().stderr).unwrap();
+        assert!(said.starts_with("error: unexpected argument 'x' found"), "{command}: {said}");
+    }
+}
+
+#[test]
+fn its_user_and_its_folders_are_made_so_that_the_group_can_hand_in_and_read() {
+    if !has_tool("systemd-sysusers", SYSTEMD) || !has_tool("systemd-tmpfiles", SYSTEMD) {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    for folder in ["etc", "var/lib"] {
+        fs::create_dir_all(root.path().join(folder)).unwrap();
+    }
+    let at = format!("--root={}", root.path().display());
+    let users = output("systemd-sysusers", &[&at, file("gridmark.sysusers").to_str().unwrap()]);
+    assert!(users.status.success(), "{users:?}");
+    let passwd = fs::read_to_string(root.path().join("etc/passwd")).unwrap();
+    let user = passwd.lines().find(|line| line.starts_with("gridmark:")).expect("a user");
+    assert!(user.ends_with(":/var/lib/gridmark:/usr/sbin/nologin"), "{user}");
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED, NOT TESTED: only root can give folders to somebody else");
+        return;
+    }
+    let tmpfiles = file("gridmark.tmpfiles");
+    let folders = output("systemd-tmpfiles", &[&at, "--create", tmpfiles.to_str().unwrap()]);
+    assert!(folders.status.success(), "{folders:?}");
+    let home = root.path().join("var/lib/gridmark");
+    let mode = |folder: &str| home.join(folder).metadata().unwrap().permissions().mode() & 0o7777;
+    for (folder, wanted) in [
+        ("", 0o750),
+        ("inbox", 0o2770),
+        ("archive", 0o2750),
+        ("quarantine", 0o2750),
+        ("reports", 0o2750),
+        ("state", 0o700),
+    ] {
+        assert_eq!(mode(folder), wanted, "{folder}");
+    }
+    // Whoever makes a folder there leaves it to the group, even with a narrow umask.
+    let script = "umask 077 && mkdir team && echo > team/p";
+    let made = Command::new("sh").args(["-c", script]).current_dir(home.join("inbox")).status();
+    assert!(made.unwrap().success());
+    let has_lists = mode("inbox/team") == 0o2770 && mode("inbox/team/p") == 0o660;
+    let without = mode("inbox/team") == 0o2700;
+    assert!(has_lists || without, "{:o} {:o}", mode("inbox/team"), mode("inbox/team/p"));
+    if without {
+        eprintln!("SKIPPED, NOT TESTED: the file system has no access lists");
+    }
+}
+
+/// The groups of system calls that systemd knows, each with all that is in it.
+fn groups() -> BTreeMap<String, BTreeSet<String>> {
+    let told = output("systemd-analyze", &["syscall-filter", "--no-pager"]).stdout;
+    let told = String::from_utf8(told).unwrap();
+    let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut group = String::new();
+    for line in told.lines() {
+        match line.trim() {
+            "" => {}
+            name if !line.starts_with(' ') => group = name.to_owned(),
+            member if !member.starts_with('#') => {
+                groups.entry(group.clone()).or_default().insert(member.to_owned());
+            }
+            _ => {}
+        }
+    }
+    groups
+}
+
+fn expand(groups: &BTreeMap<String, BTreeSet<String>>, name: &str) -> BTreeSet<String> {
+    match groups.get(name) {
+        Some(members) => members.iter().flat_map(|member| expand(groups, member)).collect(),
+        None => BTreeSet::from([name.to_owned()]),
+    }
+}
+
+/// The system calls that the unit allows.
+fn allowed(unit: &str) -> BTreeSet<String> {
+    let groups = groups();
+    // What systemd always allows, so that a program can begin and end at all.
+    let mut allowed = expand(&groups, "@default");
+    for filter in values(unit, "SystemCallFilter") {
+        let (is_taken_away, names) =
+            filter.strip_prefix('~').map_or((false, filter.as_str()), |names| (true, names));
+        for call in names.split(' ').flat_map(|name| expand(&groups, name)) {
+            if is_taken_away {
+                allowed.remove(&call);
+            } else {
+                allowed.insert(call);
+            }
+        }
+    }
+    allowed
+}
+
+#[test]
+fn the_program_makes_no_system_call_that_the_unit_takes_away() {
+    if !has_tool("systemd-analyze", SYSTEMD) || !has_tool("strace", STRACE) {
+        return;
+    }
+    let unit = text("gridmark.service");
+    let mut sandbox = Sandbox::new();
+    let trace = sandbox.path("trace");
+    sandbox.trace_calls(trace.clone());
+    sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
+    sandbox.write("inbox/before", hexudoku(1));
+    sandbox.start();
+    for i in 0..30 {
+        sandbox.rename_in(format!("team {}/p{i}", i % 3), some(i));
+    }
+    sandbox.rename_in("large", hexudoku(3).repeat(200));
+    sandbox.wait_for(32);
+    assert_eq!(sandbox.run("reload", &[""; 0]).code, Some(0));
+    assert!(sandbox.get("/metrics").contains("gridmark_"));
+    std::fs::remove_file(sandbox.path("reports/loose.csv")).unwrap();
+    sandbox.wait_until("the report is there again", |sandbox| sandbox.rows("loose.csv").len() > 9);
+    sandbox.kill();
+    sandbox.start();
+    sandbox.rename_in("after", hexudoku(1));
+    sandbox.wait_for(33);
+    sandbox.stop();
+
+    let allowed = allowed(&unit);
+    assert!(allowed.contains("read") && !allowed.contains("chown") && !allowed.contains("mount"));
+    let families = values(&unit, "RestrictAddressFamilies").remove(0);
+    let mut calls = BTreeSet::new();
+    for line in fs::read_to_string(trace).unwrap().lines() {
+        let call = line.split_once(' ').map_or("", |(_, call)| call.trim_start());
+        let Some((name, args)) = call.split_once('(') else { continue };
+        let is_refused = |word: &str| panic!("{word} is refused by the unit: {line}");
+        if !allowed.contains(name) && !call.contains(" resumed>") {
+            // Where root owns the ledger, SQLite gives it all files that belong to it.
+            let is_sqlite_as_root = name == "fchown" && args.contains(", 0, 0)");
+            assert!(is_sqlite_as_root && rustix::process::geteuid().is_root(), "{line}");
+        }
+        match name {
+            "socket" | "socketpair" => {
+                let family = args.split(',').next().unwrap();
+                assert!(families.split(' ').any(|it| it == family), "{line}");
+            }
+            "mmap" | "mprotect" if args.contains("PROT_WRITE|PROT_EXEC") => is_refused("W^X"),
+            "mprotect" if args.contains("PROT_EXEC") => is_refused("PROT_EXEC"),
+            "open" | "openat" | "openat2" | "mkdir" | "mkdirat" | "chmod" | "fchmod"
+            | "fchmodat" => {
+                let has_bits = |mode: &str| {
+                    let mode = mode.trim_start();
+                    mode.len() == 5 && mode.starts_with('0') && mode.as_bytes()[1] > b'1'
+                };
+                if args.split([',', ')']).any(has_bits) {
+                    is_refused("a set-id bit");
+                }
+            }
+            _ => {}
+        }
+        calls.insert(name.to_owned());
+    }
+    for used in ["openat", "fdatasync", "socket", "inotify_add_watch", "renameat2", "execve"] {
+        assert!(calls.contains(used), "{used} is not in {calls:?}");
+    }
+}

@@ -1,0 +1,238 @@
+//! The service under systemd: what it tells it, and the files that set it up.
+
+use crate::kit::Sandbox;
+use crate::kit::cases::{hexudoku, some};
+use crate::kit::manager::Manager;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const WATCHDOG: &str = "WATCHDOG=1";
+const EXTENSION: &str = "EXTEND_TIMEOUT_USEC=60000000";
+
+/// The shortest time after which something is taken to be stuck.
+const STUCK_MS: u64 = 3_000;
+
+/// A sandbox whose processes have a manager with a watchdog.
+fn watched() -> (Sandbox, Manager) {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("health.stuck_ms_max", STUCK_MS);
+    let manager = Manager::of(&mut sandbox, Some(Duration::from_secs(2)));
+    (sandbox, manager)
+}
+
+/// Waits until the watchdog was fed so many times more.
+#[track_caller]
+fn wait_for_food(sandbox: &mut Sandbox, manager: &Manager, times: usize) {
+    let wanted = manager.count(WATCHDOG) + times;
+    sandbox.wait_until("the watchdog is fed", |_| manager.count(WATCHDOG) >= wanted);
+}
+
+/// Waits until it is told that this is stuck, and after that so many times more that it still is;
+/// meanwhile the watchdog must not be fed.
+#[track_caller]
+fn wait_for_hunger(sandbox: &mut Sandbox, manager: &Manager, stuck: &str) {
+    let status = format!("STATUS=stuck: {stuck} ");
+    let since = |told: &[String]| told.iter().position(|line| line.starts_with(&status));
+    sandbox.wait_until("it is told as stuck for a while", |_| {
+        let told = manager.told();
+        told.iter().filter(|line| line.starts_with(&status)).count() >= 4
+    });
+    let told = manager.told();
+    let fed = told[since(&told).unwrap()..].iter().any(|line| line == WATCHDOG);
+    assert!(!fed, "{told:#?}");
+    // Whoever feeds it lives.
+    let live = sandbox.get("/livez");
+    assert!(live.starts_with("HTTP/1.1 503") && live.contains(stuck), "{live}");
+    assert_eq!(sandbox.metrics().of("gridmark_live"), 0.0);
+    assert!(sandbox.log().contains("a part of the service is stuck"), "{}", sandbox.log());
+}
+
+#[test]
+fn systemd_is_told_when_it_is_ready_how_it_goes_and_when_it_ends() {
+    let (mut sandbox, manager) = watched();
+    sandbox.start();
+    sandbox.wait_until("the status is told", |_| manager.told().len() >= 4);
+    assert_eq!(manager.count("READY=1"), 1, "{:#?}", manager.told());
+    sandbox.rename_in("p", hexudoku(1));
+    sandbox.wait_for(1);
+    let status = "STATUS=ready: 1 submissions graded, 0 under way";
+    sandbox.wait_until("the status is new", |_| manager.count(status) == 1);
+    sandbox.stop();
+    let told = manager.told();
+    assert_eq!(told.iter().filter(|line| line.starts_with("READY=")).count(), 1, "{told:#?}");
+    let ready = told.iter().position(|line| line == "READY=1").unwrap();
+    let stopping = told.iter().position(|line| line == "STOPPING=1").unwrap();
+    assert!(ready < stopping, "{told:#?}");
+}
+
+#[test]
+fn while_it_is_not_ready_the_start_is_extended_and_the_reason_told() {
+    let (mut sandbox, manager) = watched();
+    sandbox.set("publish.disk_free_bytes_min", i64::MAX).start_unready();
+    sandbox.wait_until("the start is extended", |_| manager.count(EXTENSION) >= 3);
+    let told = manager.told();
+    assert_eq!(manager.count("READY=1"), 0, "{told:#?}");
+    let is_reason = |line: &String| {
+        line.starts_with("STATUS=not ready: ") && line.contains("publish.disk_free_bytes_min")
+    };
+    assert!(told.iter().any(is_reason), "{told:#?}");
+}
+
+#[test]
+fn the_watchdog_is_fed_while_it_is_idle_and_while_it_has_work() {
+    let (mut sandbox, manager) = watched();
+    sandbox.start();
+    wait_for_food(&mut sandbox, &manager, 3);
+    for i in 0..600 {
+        sandbox.rename_in(format!("team {}/p{i}", i % 5), some(i));
+    }
+    wait_for_food(&mut sandbox, &manager, 2);
+    sandbox.wait_for(600);
+    wait_for_food(&mut sandbox, &manager, 1);
+    assert_eq!(sandbox.metrics().of("gridmark_live"), 1.0);
+}
+
+#[test]
+fn a_watchdog_that_waits_for_somebody_else_is_not_fed() {
+    let (mut sandbox, manager) = watched();
+    sandbox.set_variable("WATCHDOG_PID", "1").start();
+    sandbox.rename_in("p", hexudoku(1));
+    let status = "STATUS=ready: 1 submissions graded, 0 under way";
+    sandbox.wait_until("the status is new", |_| manager.count(status) == 1);
+    assert_eq!(manager.count(WATCHDOG), 0, "{:#?}", manager.told());
+}
+
+#[test]
+fn the_watchdog_is_not_fed_when_grading_hangs_and_what_hangs_is_in_quarantine_in_the_end() {
+    let (mut sandbox, manager) = watched();
+    sandbox.set_variable("TEST_GRIDMARK_HANG_ON", "team/bad");
+    sandbox.write("inbox/team/bad", hexudoku(3));
+    for i in 0..20 {
+        sandbox.write(format!("inbox/team/p{i}"), some(i));
+    }
+    for _ in 0..3 {
+        manager.forget();
+        sandbox.start_unready();
+        wait_for_hunger(&mut sandbox, &manager, "grading has not moved for");
+        sandbox.send_abort();
+        assert_eq!(sandbox.wait_for_end().status.signal(), Some(6));
+    }
+    sandbox.start();
+    sandbox.wait_for(21);
+    wait_for_food(&mut sandbox, &manager, 2);
+    sandbox.stop();
+    assert!(sandbox.has("quarantine/team/bad"));
+}
+
+#[test]
+fn the_watchdog_is_not_fed_when_a_large_file_hangs() {
+    let (mut sandbox, manager) = watched();
+    sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
+    sandbox.set_variable("HANG_POINT", "chunk-marked@2").start();
+    sandbox.rename_in("large", hexudoku(3).repeat(400));
+    wait_for_hunger(&mut sandbox, &manager, "grading has not moved for");
+}
+
+#[test]
+fn the_watchdog_is_not_fed_when_intake_hangs() {
+    let (mut sandbox, manager) = watched();
+    sandbox.set_variable("HANG_POINT", "claimed").start();
+    sandbox.rename_in("p", hexudoku(1));
+    wait_for_hunger(&mut sandbox, &manager, "intake has not moved for");
+}
+
+#[test]
+fn the_watchdog_is_not_fed_when_publishing_hangs() {
+    let (mut sandbox, manager) = watched();
+    sandbox.set_variable("HANG_POINT", "reports-synced").start();
+    sandbox.rename_in("p", hexudoku(1));
+    wait_for_hunger(&mut sandbox, &manager, "publish has not moved for");
+}
+
+#[test]
+fn the_watchdog_is_not_fed_when_what_is_graded_is_not_handed_on() {
+    let (mut sandbox, manager) = watched();
+    sandbox.set_variable("HANG_POINT", "graded").start();
+    sandbox.rename_in("p", hexudoku(1));
+    wait_for_hunger(&mut sandbox, &manager, "nothing has been graded for");
+}
+
+#[test]
+fn a_disk_that_takes_no_reports_is_told_and_is_no_reason_to_be_killed() {
+    let (mut sandbox, manager) = watched();
+    sandbox.write("reports/folders", "no folder");
+    sandbox.start();
+    sandbox.rename_in("team/p", hexudoku(1));
+    sandbox.wait_until("it is not ready", |sandbox| sandbox.get("/readyz").contains(" 503 "));
+    // Longer than whatever does not move may stand.
+    wait_for_food(&mut sandbox, &manager, 6);
+    assert!(sandbox.get("/livez").starts_with("HTTP/1.1 200"), "{}", sandbox.log());
+    // The end takes a while now, since it is tried a few times more.
+    manager.forget();
+    sandbox.send_terminate();
+    sandbox.wait_until("the end is extended", |_| manager.count(EXTENSION) >= 2);
+    let told = manager.told();
+    assert!(told.iter().any(|line| line == "STOPPING=1"), "{told:#?}");
+    let status = "STATUS=finishing what was taken: 1 under way";
+    assert!(told.iter().any(|line| line == status), "{told:#?}");
+    assert_eq!(sandbox.wait_for_end().status.code(), Some(1));
+}
+
+/// What the journal would get of a run with this name in its environment for its stream.
+fn log_in_journal(name: impl FnOnce(&str) -> String) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("inbox")).unwrap();
+    std::fs::write(folder.path().join("inbox/bad\nname"), hexudoku(1)).unwrap();
+    std::fs::write(folder.path().join("inbox/good"), hexudoku(1)).unwrap();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let found = rustix::fs::fstat(&writer).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer);
+    command.args(["serve", "--once", "--root"]).arg(folder.path());
+    command.env("JOURNAL_STREAM", name(&format!("{}:{}", found.st_dev, found.st_ino)));
+    command.env("GRIDMARK_PUBLISH_DISK_FREE_BYTES_MIN", "0");
+    command.env("GRIDMARK_LOG_LEVEL", "debug").env("GRIDMARK_GRADE_TRIES_MAX", "1");
+    command.env("TEST_GRIDMARK_PANIC_ON", "bad\nname");
+    let mut child = command.spawn().unwrap();
+    // Our own end of the pipe goes with it.
+    drop(command);
+    let mut log = String::new();
+    reader.read_to_string(&mut log).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{log}");
+    log
+}
+
+#[test]
+fn the_journal_gets_a_line_for_each_event_with_its_priority() {
+    let log = log_in_journal(|stream| stream.to_owned());
+    let told =
+        |line: &str| assert!(log.lines().any(|told| told.starts_with(line)), "{line}\n{log}");
+    told("<6>gridmark grades what is dropped into the inbox version=");
+    told("<7>taken into the archive files=");
+    told(r"<3>moved into quarantine name=bad\x0Aname reason=");
+    assert!(!log.contains("gridmark::event") && !log.contains('\x1b'), "{log}");
+    // A panic's own words are not ours.
+    let is_event = |line: &&str| line.starts_with('<');
+    let others = log.lines().filter(|line| !is_event(line)).collect::<Vec<_>>().join("\n");
+    assert!(!others.contains("quarantine") && others.contains("panicked at"), "{others}");
+
+    let elsewhere = log_in_journal(|stream| format!("{stream}0"));
+    assert!(elsewhere.contains("Z  INFO gridmark::event: ") && !elsewhere.contains("\n<"));
+}
+
+#[test]
+fn what_keeps_it_from_starting_is_an_error_in_the_journal() {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let found = rustix::fs::fstat(&writer).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer);
+    command.env("JOURNAL_STREAM", format!("{}:{}", found.st_dev, found.st_ino));
+    command.args(["serve", "--config", "/nonexistent"]);
+    assert_eq!(command.status().unwrap().code(), Some(1));
+    drop(command);
+    let mut log = String::new();
+    reader.read_to_string(&mut log).unwrap();
+    assert!(log.starts_with("<3>gridmark: cannot read the settings file /nonexistent: "), "{log}");
+}
