@@ -37,14 +37,14 @@ pub enum Error {
         page: u64,
     },
     /// A copy of the ledger cannot be written.
-    #[error("cannot copy the ledger {path} to {copy}: {source}")]
+    #[error("cannot copy the ledger {path} to {copy}: {why}")]
     Copy {
         /// The ledger's file.
         path: PathBuf,
         /// What was to be the copy.
         copy: PathBuf,
         /// Why.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// The ledger is empty, and it was not.
     #[error(

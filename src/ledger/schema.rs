@@ -138,7 +138,7 @@ fn keep_copy(connection: &Connection, path: &Path, found: i64) -> Result<(), Err
     let copy = beside(path, &format!(".format-{found}"));
     copy_into(connection, &beside(path, ".part"), &copy).map_err(|error| match error {
         CopyError::Sqlite(why) => Error::Sqlite { path: path.to_owned(), why },
-        CopyError::Io(source) => Error::Copy { path: path.to_owned(), copy, source },
+        CopyError::Io(why) => Error::Copy { path: path.to_owned(), copy, why },
     })
 }
 

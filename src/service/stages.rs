@@ -156,8 +156,8 @@ fn open_reports_max() -> usize {
 fn rebuild(shared: &Shared) -> publish::RebuildReport {
     let (ledger, archive) = (Arc::clone(&shared.ledger), Arc::clone(&shared.archive));
     let rebuilt = Arc::clone(&shared.rebuilt);
-    let rebuild = Rebuild::new(&shared.settings, shared.tier, ledger, archive)
-        .telling(Box::new(move || {
+    let rebuild =
+        Rebuild::new(&shared.settings, shared.tier, ledger, archive).telling(Box::new(move || {
             rebuilt.fetch_add(1, Ordering::Relaxed);
         }));
     Box::new(move |report| {
