@@ -33,6 +33,8 @@ pub enum Point {
     CopyNamed,
     /// A file is back in the inbox, and its claim stands.
     PutBack,
+    /// It is written down that small files, or a large one, are being graded.
+    GradingBegun,
     /// Small files are graded, and not handed on.
     Graded,
     /// They are handed on.
@@ -77,7 +79,7 @@ pub enum Point {
 
 impl Point {
     /// All of them, in the order of the flow.
-    pub const ALL: [Point; 33] = [
+    pub const ALL: [Point; 34] = [
         Point::LedgerCopied,
         Point::LedgerHalfMigrated,
         Point::LedgerOpened,
@@ -91,6 +93,7 @@ impl Point {
         Point::FileCopied,
         Point::CopyNamed,
         Point::PutBack,
+        Point::GradingBegun,
         Point::Graded,
         Point::HandedOn,
         Point::ChunkMarked,

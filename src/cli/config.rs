@@ -48,7 +48,7 @@ pub struct SettingArgs {
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     let text = match &args.check {
         Some(file) => {
-            config::load(Some(file), std::iter::empty(), [])?;
+            super::tier_of(&config::load(Some(file), std::iter::empty(), [])?)?;
             format!("{} is good\n", printable::path(file))
         }
         None => args.settings.load()?.to_toml(),
@@ -69,18 +69,10 @@ impl SettingArgs {
     ///
     /// The settings are wrong.
     pub fn load(&self) -> Result<Loaded, Error> {
-        let mut variables = Vec::new();
-        for (name, value) in std::env::vars_os() {
-            // Whatever is no text cannot be ours.
-            let Some(name) = name.to_str().filter(|name| name.starts_with("GRIDMARK_")) else {
-                continue;
-            };
-            let value = value.into_string().map_err(|_| {
-                Error::Usage(format!("the environment variable {name} is not UTF-8 text"))
-            })?;
-            variables.push((name.to_owned(), value));
-        }
-        Ok(config::load(self.config.as_deref(), variables.into_iter(), self.flags()?)?)
+        let variables = variables()?.into_iter();
+        let loaded = config::load(self.config.as_deref(), variables, self.flags()?)?;
+        super::tier_of(&loaded)?;
+        Ok(loaded)
     }
 
     fn flags(&self) -> Result<Vec<Flag>, Error> {
@@ -99,6 +91,22 @@ impl SettingArgs {
         }
         Ok(flags)
     }
+}
+
+/// The variables of the environment that are ours.
+pub(super) fn variables() -> Result<Vec<(String, String)>, Error> {
+    let mut variables = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        // Whatever is no text cannot be ours.
+        let Some(name) = name.to_str().filter(|name| name.starts_with("GRIDMARK_")) else {
+            continue;
+        };
+        let value = value.into_string().map_err(|_| {
+            Error::Usage(format!("the environment variable {name} is not UTF-8 text"))
+        })?;
+        variables.push((name.to_owned(), value));
+    }
+    Ok(variables)
 }
 
 fn text(path: &Path) -> Result<&str, Error> {

@@ -6,11 +6,11 @@ use super::screen::Screen;
 use super::table::Table;
 use super::walk::{self, Submission};
 use super::windows::Windows;
-use super::{Error, complain};
+use super::{Error, complain, tier};
 use crate::board::{Mark, Verdict};
 use crate::config::{Intake, Publish};
 use crate::format::{Limits, kind_by_name};
-use crate::judge::{Judge, Tier};
+use crate::judge::Judge;
 use crate::rows::CaseRows;
 use crate::submission::Tally;
 use std::fs::File;
@@ -26,7 +26,8 @@ pub struct Args {
     /// Files, or folders of files
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Write a row per case into this new file, as the service's reports have it
+    /// Write a row per case into this new file, as the service's reports have it; - is standard
+    /// output, which has nothing else then
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Explain every case that is not right, however many there are in a file
@@ -71,12 +72,11 @@ fn grade_all(args: &Args) -> Result<ExitCode, Error> {
     let names = submissions.iter().map(|submission| submission.name.to_string());
     let names = names.collect::<Vec<_>>();
     let style = Style::new(names.iter().map(String::as_str), args.all, Ink::of_stdout());
-    let mut grading = Grading {
-        judge: Judge::new(Tier::best()),
-        marks: Vec::new(),
-        screen: Screen::new(submissions.iter().map(|submission| submission.bytes).sum()),
-        table: args.csv.as_deref().map(Table::create).transpose()?,
-    };
+    let table = args.csv.as_deref().map(Table::create).transpose()?;
+    let shows = !table.as_ref().is_some_and(Table::is_on_stdout);
+    let bytes = submissions.iter().map(|submission| submission.bytes).sum();
+    let screen = Screen::new(bytes, shows);
+    let mut grading = Grading { judge: Judge::new(tier()?), marks: Vec::new(), screen, table };
     grading.screen.show(&style.head())?;
     let mut total = Tally::default();
     for (submission, name) in submissions.iter().zip(&names) {

@@ -1,8 +1,8 @@
 //! `gridmark judge`: the answers of the source problems, byte for byte.
 
-use super::{Error, windows};
-use crate::board::{Kind, Mark, UnreadableCode};
-use crate::judge::{Judge, Tier};
+use super::{Error, tier, windows};
+use crate::board::{Kind, Mark};
+use crate::judge::Judge;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,7 +35,7 @@ pub struct Args {
 ///
 /// The input cannot be read, or standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    let judge = Judge::new(Tier::best());
+    let judge = Judge::new(tier()?);
     let mut windows = windows::open(args.file.as_deref(), args.kind)?;
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut marks = Vec::new();
@@ -46,7 +46,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
             if let Mark::Unreadable(why) = mark {
                 window.complain(why);
                 code = ExitCode::FAILURE;
-                if why.code == UnreadableCode::UnknownFormat {
+                if window.is_empty_input {
                     continue;
                 }
             }

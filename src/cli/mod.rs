@@ -26,6 +26,9 @@ pub mod why;
 mod windows;
 
 use crate::board::Kind;
+use crate::config::{Loaded, Origin};
+use crate::judge::Tier;
+use crate::judge::kernel::UnsupportedTier;
 use crate::log;
 use crate::printable;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -41,6 +44,9 @@ pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
 }
+
+/// What the variable is called that sets the kernels.
+const TIER_VARIABLE: &str = "GRIDMARK_GRADE_TIER";
 
 const FIRST_STEPS: &str = "\
 First steps:
@@ -130,6 +136,25 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     told
 }
 
+/// The kernels that commands without a settings file judge with: those that `GRIDMARK_GRADE_TIER`
+/// names, if it is set.
+fn tier() -> Result<Tier, Error> {
+    let variable = config::variables()?.into_iter().find(|(name, _)| name == TIER_VARIABLE);
+    let loaded = crate::config::load(None, variable.into_iter(), [])?;
+    tier_of(&loaded)
+}
+
+/// The kernels that the settings name.
+fn tier_of(loaded: &Loaded) -> Result<Tier, Error> {
+    match loaded.settings.grade.tier.trim() {
+        "auto" => Ok(Tier::best()),
+        name => Tier::named(name).map_err(|source| {
+            let origin = loaded.origin("grade.tier").clone();
+            Error::Tier { origin, source }
+        }),
+    }
+}
+
 /// How a kind is typed.
 fn kinds() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::word)).try_map(|word| word.parse::<Kind>())
@@ -154,6 +179,14 @@ pub enum Error {
     /// The settings are wrong.
     #[error(transparent)]
     Config(#[from] crate::config::Error),
+    /// The kernels that are set cannot be had.
+    #[error("{origin}: `grade.tier`")]
+    Tier {
+        /// Where they are set.
+        origin: Origin,
+        /// Why not.
+        source: UnsupportedTier,
+    },
     /// The log cannot be set up.
     #[error(transparent)]
     Log(#[from] crate::log::Error),

@@ -15,19 +15,21 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// it takes long.
 pub(super) struct Screen {
     text: String,
+    /// Whether standard output is ours.
+    shows: bool,
     bar: ProgressBar,
     started: Instant,
 }
 
 impl Screen {
-    /// A screen for work on so many bytes.
-    pub(super) fn new(bytes: u64) -> Screen {
+    /// A screen for work on so many bytes, which shows nothing but the bar unless it `shows`.
+    pub(super) fn new(bytes: u64, shows: bool) -> Screen {
         let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {eta} left");
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        Screen { text: String::new(), bar, started: Instant::now() }
+        Screen { text: String::new(), shows, bar, started: Instant::now() }
     }
 
     /// So many more bytes are done.
@@ -64,6 +66,9 @@ impl Screen {
 
 impl Output for Screen {
     fn show(&mut self, text: &str) -> Result<(), Error> {
+        if !self.shows {
+            return Ok(());
+        }
         self.text.push_str(text);
         if self.text.len() >= TEXT_BYTES { self.flush() } else { Ok(()) }
     }

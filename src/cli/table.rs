@@ -1,27 +1,49 @@
-//! The rows of case reports in a file of their own.
+//! The rows of case reports in a file of their own, or on standard output.
 
 use super::Error;
 use crate::board::{Kind, Mark};
 use crate::rows::{CASE_HEADER, CaseRows};
+use rustix::fs::{fstat, stat};
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Rows are written when there are so many of them, in bytes.
 const ROW_BYTES: usize = 64 << 10;
 
-/// A CSV file with a row per case, as the reports of the service have it.
+/// Rows of cases as CSV, as the reports of the service have them.
 pub(super) struct Table {
-    path: PathBuf,
-    file: File,
+    to: Target,
     rows: Vec<u8>,
 }
 
+/// Where the rows go.
+enum Target {
+    Stdout,
+    File { path: PathBuf, file: File },
+}
+
 impl Table {
-    /// A file that was not there before.
+    /// A table on standard output for `-` and whatever else is that; else one in a file that was not
+    /// there before, or in a pipe or a device.
     pub(super) fn create(path: &Path) -> Result<Table, Error> {
-        let file = File::create_new(path).map_err(Error::io("create", path))?;
-        Ok(Table { path: path.to_owned(), file, rows: CASE_HEADER.into() })
+        let to = if path == Path::new("-") || is_stdout(path) {
+            Target::Stdout
+        } else {
+            let is_no_file = path.metadata().is_ok_and(|found| !found.is_file());
+            let file = if is_no_file {
+                File::options().write(true).open(path).map_err(Error::io("write to", path))?
+            } else {
+                File::create_new(path).map_err(Error::io("create", path))?
+            };
+            Target::File { path: path.to_owned(), file }
+        };
+        Ok(Table { to, rows: CASE_HEADER.into() })
+    }
+
+    /// Whether the rows go to standard output, so that nothing else may.
+    pub(super) fn is_on_stdout(&self) -> bool {
+        matches!(self.to, Target::Stdout)
     }
 
     /// Appends the row of one case.
@@ -38,8 +60,25 @@ impl Table {
 
     /// Writes what has not been written yet.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
-        self.file.write_all(&self.rows).map_err(Error::io("write to", &self.path))?;
+        match &mut self.to {
+            Target::Stdout => {
+                let mut stdout = io::stdout().lock();
+                let written = stdout.write_all(&self.rows).and_then(|()| stdout.flush());
+                written.map_err(Error::Output)?;
+            }
+            Target::File { path, file } => {
+                file.write_all(&self.rows).map_err(Error::io("write to", path))?;
+            }
+        }
         self.rows.clear();
         Ok(())
+    }
+}
+
+/// Whether this is what standard output is: /dev/stdout, or the file to which it is redirected.
+fn is_stdout(path: &Path) -> bool {
+    match (stat(path), fstat(io::stdout())) {
+        (Ok(there), Ok(stdout)) => (there.st_dev, there.st_ino) == (stdout.st_dev, stdout.st_ino),
+        _ => false,
     }
 }

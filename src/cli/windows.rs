@@ -33,6 +33,8 @@ pub(super) struct Window<'a> {
     pub(super) kind: Option<Kind>,
     /// How much of the input is done with behind this window, in bytes.
     pub(super) offset: u64,
+    /// Whether the input was blank from start to end, which is its only case.
+    pub(super) is_empty_input: bool,
     bytes: &'a [u8],
     found: &'a Found,
 }
@@ -68,6 +70,7 @@ impl<R: Read> Windows<R> {
             path: &self.path,
             kind: window.kind(),
             offset: self.windows.reader().offset(),
+            is_empty_input: self.windows.reader().is_empty(),
             bytes: window.text(),
             found: window.found(),
         }))

@@ -42,12 +42,10 @@ impl Reader {
         let stage = match &self.stage {
             Stage::Start => "start".into(),
             Stage::Unknown => "unknown".into(),
-            Stage::Killer(at) => format!(
-                "killer {} {} {}",
-                u8::from(at.skip),
-                u8::from(at.inside_line),
-                u8::from(at.after_drawing_line)
-            ),
+            Stage::Empty => "empty".into(),
+            Stage::Killer(at) => {
+                format!("killer {} {}", u8::from(at.skip), u8::from(at.inside_line))
+            }
             Stage::Hexudoku(at) => {
                 format!("hexudoku {} {}", at.skip_rows, u8::from(at.inside_line))
             }
@@ -75,7 +73,7 @@ impl Reader {
             None => return Err(BadCheckpoint { checkpoint: checkpoint.into() }),
         }
         match (forced, &reader.stage) {
-            (None, _) | (Some(_), Stage::Start | Stage::Unknown) => Ok(reader),
+            (None, _) | (Some(_), Stage::Start | Stage::Unknown | Stage::Empty) => Ok(reader),
             _ if reader.kind() == forced => Ok(reader),
             _ => Err(BadCheckpoint { checkpoint: checkpoint.into() }),
         }
@@ -113,11 +111,15 @@ fn parse(checkpoint: &str) -> Option<(u64, u64, Stage)> {
     let stage = match words.word()? {
         "start" => Stage::Start,
         "unknown" => Stage::Unknown,
-        "killer" => Stage::Killer(killer::Boundaries {
-            skip: words.flag()?,
-            inside_line: words.flag()?,
-            after_drawing_line: words.flag()?,
-        }),
+        "empty" => Stage::Empty,
+        "killer" => {
+            let at = killer::Boundaries { skip: words.flag()?, inside_line: words.flag()? };
+            // Checkpoints of earlier versions have one more flag, which nothing needs any more.
+            if !words.0.is_empty() {
+                words.flag()?;
+            }
+            Stage::Killer(at)
+        }
         "hexudoku" => Stage::Hexudoku(hexudoku::Boundaries {
             skip_rows: u8::try_from(words.number()?).ok().filter(|rows| *rows <= 16)?,
             inside_line: words.flag()?,

@@ -239,9 +239,12 @@ fn look(text: &[u8; 16], least: &[u8; 16], more: &[u8; 16], wrong: &mut [u8; 16]
     }
 }
 
-/// `line` without a byte-order mark in front.
-pub(super) fn without_bom(line: &[u8]) -> &[u8] {
-    line.strip_prefix(BOM).unwrap_or(line)
+/// `line` without byte-order marks in front.
+pub(super) fn without_boms(mut line: &[u8]) -> &[u8] {
+    while let Some(rest) = line.strip_prefix(BOM) {
+        line = rest;
+    }
+    line
 }
 
 /// `text` without blanks, tabs and no-break spaces (UTF-8 or Latin-1) at its end.

@@ -12,9 +12,9 @@ const CASE_BYTES_MIN: usize = 1024;
 /// Nor to more: no window is as long, and indices into it can be added.
 const CASE_BYTES_MAX: usize = usize::MAX / 4;
 
-/// How many bytes beyond the longest case a window needs: for a byte-order mark before it, and for
-/// its line end and what comes next.
-const WINDOW_BYTES_BESIDE: usize = 16;
+/// How many bytes beyond the longest case a window needs: for a byte-order mark before it, for its
+/// line end, and for what comes next.
+const WINDOW_BYTES_BESIDE: usize = 16 + killer::AHEAD_BYTES;
 
 /// Finds whole cases in a stream of bytes.
 ///
@@ -51,6 +51,8 @@ pub(super) enum Stage {
     Hexudoku(hexudoku::Boundaries),
     /// None of the kinds; it has been told.
     Unknown,
+    /// There was nothing but blank lines; it has been told.
+    Empty,
 }
 
 impl Reader {
@@ -74,10 +76,16 @@ impl Reader {
         self.offset
     }
 
+    /// Whether the file is at its end and has nothing but blank lines; that is its only case.
+    pub fn is_empty(&self) -> bool {
+        self.stage == Stage::Empty
+    }
+
     /// The kind of the file: `None` until it is known, and for a file of unknown format.
     pub fn kind(&self) -> Option<Kind> {
         match &self.stage {
             Stage::Start | Stage::Unknown => None,
+            Stage::Empty => self.forced,
             Stage::Killer(_) => Some(Kind::Killer),
             Stage::Classic(_) => Some(Kind::Classic),
             Stage::Hexudoku(_) => Some(Kind::Hexudoku),
@@ -111,7 +119,7 @@ impl Reader {
                     boundaries.read(&mut lines, self.limits.missing_cases_max, found);
                     Step::Stop
                 }
-                Stage::Unknown => {
+                Stage::Unknown | Stage::Empty => {
                     lines.at = window.len();
                     Step::Stop
                 }
@@ -134,8 +142,13 @@ fn start(forced: Option<Kind>, stage: &mut Stage, lines: &mut Lines, found: &mut
     let line = match lines.fetch(lines.at, lines.at) {
         Fetched::More => return Step::Stop,
         Fetched::End => {
-            lines.tell(found, lines.at, true, unknown(1, "the file is empty".into()));
-            *stage = Stage::Unknown;
+            let code = match forced {
+                Some(_) => UnreadableCode::Truncated,
+                None => UnreadableCode::UnknownFormat,
+            };
+            let message = "the file is empty".into();
+            lines.tell(found, lines.at, true, Unreadable { code, line: 1, column: 1, message });
+            *stage = Stage::Empty;
             return Step::Stop;
         }
         Fetched::Line(line) if is_blank(lines.content(line)) => {

@@ -12,6 +12,7 @@ mod stream;
 use crate::archive::Archive;
 use crate::config::{self, Live};
 use crate::event;
+use crate::fail_point::Point;
 use crate::judge::Judge;
 use crate::marking::{Marker, limits};
 use crate::queue::{Budget, Queue};
@@ -155,7 +156,8 @@ impl Grading {
         if opened.is_err()
             && let (Some(seen), Some(found)) =
                 (&claimed.seen, self.parts.archive.signature(&claimed.archived_as))
-            && !found.is_what_was_seen(seen)
+            && (!found.is_what_was_seen(seen)
+                || !self.parts.archive.holds_file(&claimed.archived_as))
         {
             return Err(Trouble::Changed("something else was put in its place".into()));
         }
@@ -177,10 +179,26 @@ impl Grading {
         }
     }
 
+    /// Writes down that these are being graded: all but those that are only to be failed, since of
+    /// no death that comes now they are the cause.
+    fn begin(&self, batch: &[Claimed]) -> Slot<'_> {
+        let tried = batch.iter().filter(|claimed| !self.has_died_too_often(claimed));
+        let ids: Vec<i64> = tried.map(|claimed| claimed.id).collect();
+        let slot = self.parts.under_way.begin(&ids);
+        if !ids.is_empty() {
+            Point::GradingBegun.pass();
+        }
+        slot
+    }
+
+    fn has_died_too_often(&self, claimed: &Claimed) -> bool {
+        claimed.deaths >= self.parts.settings.get().tries_max
+    }
+
     /// Fails what the process has died over too often.
     fn look_at_deaths(&self, claimed: &Claimed) -> Result<(), Trouble> {
         let deaths = claimed.deaths;
-        if deaths < self.parts.settings.get().tries_max {
+        if !self.has_died_too_often(claimed) {
             return Ok(());
         }
         let times = if deaths == 1 { "once".to_owned() } else { format!("{deaths} times") };

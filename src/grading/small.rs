@@ -31,8 +31,7 @@ impl Grading {
         let mut scratch = SCRATCH.take();
         let mut results = Vec::with_capacity(batch.len());
         let mut files = self.parts.archive.reader();
-        let ids: Vec<i64> = batch.iter().map(|claimed| claimed.id).collect();
-        let slot = self.parts.under_way.begin(&ids);
+        let slot = self.begin(&batch);
         let (mut rows_bytes, mut bytes_read) = (0, 0);
         let mut spent = Spent::default();
         for claimed in batch {

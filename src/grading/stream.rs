@@ -69,7 +69,7 @@ struct HandedOn {
 impl Grading {
     /// Grades one large file, and hands on a chunk at a time.
     pub(super) fn grade_stream(&self, mut claimed: Claimed) {
-        let slot = self.parts.under_way.begin(&[claimed.id]);
+        let slot = self.begin(std::slice::from_ref(&claimed));
         let graded = guarded(|| self.stream(&mut claimed, &slot));
         drop(slot);
         if let Err(trouble) = graded {

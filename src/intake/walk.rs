@@ -226,9 +226,11 @@ fn look(name: Name, entry: &DirEntry, guide: &impl Guide) -> Step {
     if kind.is_dir() {
         return Step::Folder(name);
     }
+    // By now something else may be there than when the folder was read.
     match entry.metadata() {
-        Ok(metadata) => Step::Found(Entry::File(name, metadata)),
-        Err(_) => Step::Nothing,
+        Ok(found) if found.is_file() => Step::Found(Entry::File(name, found)),
+        Ok(found) if !found.is_dir() => ignored(name, what_it_is(found.file_type())),
+        Ok(_) | Err(_) => Step::Nothing,
     }
 }
 
@@ -350,6 +352,18 @@ mod tests {
         walk.add_folder(Name::from_bytes(*b"swapped"));
         walk.add_folder(Name::from_bytes(*b"swapped/deep"));
         assert_eq!(files(&mut walk, &inbox, 64), [""; 0]);
+    }
+
+    #[test]
+    fn what_took_the_place_of_a_file_since_its_folder_was_read_is_no_file() {
+        let inbox = tempfile::tempdir().expect("a temporary folder");
+        write(inbox.path(), "p");
+        let mut entries = inbox.path().read_dir().expect("the inbox");
+        let entry = entries.next().expect("an entry").expect("an entry");
+        std::fs::remove_file(entry.path()).expect("a file");
+        std::os::unix::fs::symlink("/", entry.path()).expect("a link");
+        let seen = look(Name::from_bytes(*b"p"), &entry, &Plain::default());
+        assert!(matches!(seen, Step::Found(Entry::Ignored(_, "it is a symbolic link"))));
     }
 
     #[test]

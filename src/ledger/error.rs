@@ -3,23 +3,25 @@
 use std::path::PathBuf;
 
 /// What can go wrong with the ledger.
+///
+/// What SQLite or the system says is a part of the words, and so no cause to be told once more.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// SQLite says no.
-    #[error("the ledger {path}: {source}")]
+    #[error("the ledger {path}: {why}")]
     Sqlite {
         /// The ledger's file.
         path: PathBuf,
         /// What SQLite says.
-        source: rusqlite::Error,
+        why: rusqlite::Error,
     },
     /// The ledger's file was taken away, and cannot be put back.
-    #[error("the ledger {path} was removed or replaced, and cannot be written anew: {source}")]
+    #[error("the ledger {path} was removed or replaced, and cannot be written anew: {why}")]
     Misplaced {
         /// The ledger's file.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// A part of the ledger is lost.
     #[error(
@@ -53,14 +55,14 @@ pub enum Error {
         found: String,
     },
     /// A copy of the ledger cannot be written.
-    #[error("cannot copy the ledger {path} to {copy}: {source}")]
+    #[error("cannot copy the ledger {path} to {copy}: {why}")]
     Copy {
         /// The ledger's file.
         path: PathBuf,
         /// What was to be the copy.
         copy: PathBuf,
         /// Why.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// The ledger is empty, and it was not.
     #[error(

@@ -109,12 +109,12 @@ impl Ledger {
     ///
     /// If SQLite cannot open it, a part of it is lost, or a newer gridmark wrote it.
     pub fn open(path: &Path) -> Result<Ledger, Error> {
-        let sqlite = |source| Error::Sqlite { path: path.to_owned(), source };
+        let sqlite = |why| Error::Sqlite { path: path.to_owned(), why };
         schema::ends_with_a_page(path)?;
         let mut connection = Connection::open(path).map_err(sqlite)?;
         schema::prepare(&mut connection, path)?;
-        let opened = place::identity(path)
-            .map_err(|source| Error::Misplaced { path: path.to_owned(), source })?;
+        let opened =
+            place::identity(path).map_err(|why| Error::Misplaced { path: path.to_owned(), why })?;
         let (opened, connection) = (Mutex::new(opened), Mutex::new(connection));
         Ok(Ledger { path: path.to_owned(), opened, connection, rules: AtomicI64::new(0) })
     }
@@ -141,8 +141,8 @@ impl Ledger {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sqlite(&self, source: rusqlite::Error) -> Error {
-        Error::Sqlite { path: self.path.clone(), source }
+    fn sqlite(&self, why: rusqlite::Error) -> Error {
+        Error::Sqlite { path: self.path.clone(), why }
     }
 
     fn transaction<T>(

@@ -28,7 +28,7 @@ impl Ledger {
     /// If it cannot be written, or something else lies there by now. Nothing is lost as long as
     /// this process runs, and the next call tries again.
     pub fn look_after(&self) -> Result<bool, Error> {
-        let misplaced = |source| Error::Misplaced { path: self.path.clone(), source };
+        let misplaced = |why| Error::Misplaced { path: self.path.clone(), why };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let there = identity(&self.path).map_err(misplaced)?;
         if opened.is_some() && there == *opened {
@@ -56,8 +56,8 @@ impl Ledger {
     fn write_anew(&self, connection: &Connection) -> Result<(), Error> {
         let part = schema::beside(&self.path, ".part");
         schema::copy_into(connection, &part, &self.path).map_err(|error| match error {
-            CopyError::Sqlite(source) => self.sqlite(source),
-            CopyError::Io(source) => Error::Misplaced { path: self.path.clone(), source },
+            CopyError::Sqlite(why) => self.sqlite(why),
+            CopyError::Io(why) => Error::Misplaced { path: self.path.clone(), why },
         })
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn ends_with_a_page(path: &Path) -> Result<(), Error> {
 
 /// Sets the connection up and brings the tables to the newest version.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Error> {
-    let sqlite = |source| Error::Sqlite { path: path.to_owned(), source };
+    let sqlite = |why| Error::Sqlite { path: path.to_owned(), why };
     connection.busy_timeout(Duration::from_secs(10)).map_err(sqlite)?;
     connection
         .execute_batch(
@@ -137,8 +137,8 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Er
 fn keep_copy(connection: &Connection, path: &Path, found: i64) -> Result<(), Error> {
     let copy = beside(path, &format!(".format-{found}"));
     copy_into(connection, &beside(path, ".part"), &copy).map_err(|error| match error {
-        CopyError::Sqlite(source) => Error::Sqlite { path: path.to_owned(), source },
-        CopyError::Io(source) => Error::Copy { path: path.to_owned(), copy, source },
+        CopyError::Sqlite(why) => Error::Sqlite { path: path.to_owned(), why },
+        CopyError::Io(why) => Error::Copy { path: path.to_owned(), copy, why },
     })
 }
 
@@ -176,7 +176,7 @@ const READING_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Opens a ledger that is only to be read.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, Error> {
-    let sqlite = |source| Error::Sqlite { path: path.to_owned(), source };
+    let sqlite = |why| Error::Sqlite { path: path.to_owned(), why };
     let read = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let as_it_lies = || look(&unchanging(path), read | OpenFlags::SQLITE_OPEN_URI);
     let log = beside(path, "-wal");

@@ -122,8 +122,8 @@ impl Ledger {
         let part = schema::beside(copy, ".part");
         schema::copy_into(&self.connection(), &part, copy).map_err(|error| match error {
             CopyError::Sqlite(source) => self.sqlite(source),
-            CopyError::Io(source) => {
-                Error::Copy { path: self.path.clone(), copy: copy.to_owned(), source }
+            CopyError::Io(why) => {
+                Error::Copy { path: self.path.clone(), copy: copy.to_owned(), why }
             }
         })
     }

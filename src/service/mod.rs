@@ -82,7 +82,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The tier that is set cannot be had.
-    #[error("the setting grade.tier: {0}")]
+    #[error("the setting grade.tier")]
     Tier(#[from] UnsupportedTier),
     /// The system refuses something that the service cannot do without.
     #[error("cannot start {what}")]

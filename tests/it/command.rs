@@ -130,3 +130,47 @@ fn a_full_disk_is_an_error() {
     assert_eq!(code, Some(1));
     assert!(errors.starts_with("gridmark: cannot write to standard output: "), "{errors}");
 }
+
+#[test]
+fn kernels_that_cannot_be_had_are_told_once_and_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("my.toml");
+    std::fs::write(&file, "[grade]\ntier = \"avx1024\"\n").unwrap();
+    std::fs::write(folder.path().join("p"), "1\n").unwrap();
+    let run = |args: &[&str], variable: Option<&str>| {
+        let mut command = gridmark();
+        command.args(args).current_dir(folder.path());
+        command.envs(variable.map(|tier| ("GRIDMARK_GRADE_TIER", tier)));
+        told(&mut command)
+    };
+    let why = "`grade.tier`: there is no kernel tier `avx1024`; it can run portable";
+    for args in [&["config", "--check", "my.toml"], &["serve", "--config", "my.toml"]] {
+        let (code, output, errors) = run(args, None);
+        assert_eq!((code, output.as_str()), (Some(1), ""), "{args:?}");
+        assert!(errors.starts_with("gridmark: file my.toml:2:1: "), "{errors}");
+        assert_eq!(errors.matches(why).count(), 1, "{errors}");
+        assert_eq!(errors.matches("tier").count(), 2, "{errors}");
+    }
+    for args in [&["judge", "classic", "p"][..], &["grade", "p"], &["serve", "--once"]] {
+        let (code, output, errors) = run(args, Some("avx1024"));
+        assert!(code == Some(1) || (code == Some(2) && args[0] == "grade"), "{args:?}: {code:?}");
+        assert_eq!(output, "", "{args:?}");
+        let place = "gridmark: environment GRIDMARK_GRADE_TIER: ";
+        assert!(errors.starts_with(&format!("{place}{why}")), "{errors}");
+    }
+    assert_eq!(run(&["judge", "classic", "p"], Some("portable")).1, "N\n");
+    assert_eq!(run(&["config"], Some(" portable ")).0, Some(0));
+}
+
+#[test]
+fn what_is_wrong_with_the_ledger_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("state/ledger.db")).unwrap();
+    for args in [&["serve", "--once"][..], &["why", "p"]] {
+        let (_, _, errors) = told(gridmark().args(args).current_dir(folder.path()));
+        assert!(errors.starts_with("gridmark: the ledger "), "{errors}");
+        let causes = ["unable to open", "I/O error", "Error code"];
+        let told = causes.map(|cause| errors.matches(cause).count());
+        assert_eq!(told.iter().sum::<usize>(), 1, "{errors}");
+    }
+}

@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 mod blocks;
 mod boards;
+mod damage;
 mod diagrams;
 
 /// What is told of each case, in one line: `correct, bad-count 1:1`.
@@ -103,8 +104,13 @@ fn a_file_of_unknown_format_is_one_case() {
     let long = vec![b'1'; 70_000];
     check(&long, "unknown-format 1:1");
     for kind in Kind::ALL {
-        check_as(kind, "", "unknown-format 1:1");
-        check_as(kind, "\n \u{a0}\r\n", "unknown-format 1:1");
+        // Where the kind is known, what is missing is a case of it.
+        for text in ["", "\n \u{a0}\r\n", "\u{feff}"] {
+            check_as(kind, text, "truncated 1:1");
+            let mut reader = Reader::new(Some(kind), Limits::default());
+            reader.read(text.as_bytes(), true, &mut Found::default());
+            assert_eq!((reader.kind(), reader.is_empty()), (Some(kind), true), "{text:?}");
+        }
     }
     assert_eq!(message(""), "line 1, column 1: the file is empty");
     let found = message("hello\tworld\\\n");

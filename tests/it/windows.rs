@@ -267,7 +267,8 @@ fn a_checkpoint_that_cannot_be_is_refused() {
     for good in [
         "0 1 start".into(),
         "5 2 unknown".into(),
-        "5 2 killer 0 0 1".into(),
+        "5 2 empty".into(),
+        "5 2 killer 0 1".into(),
         "5 2 hexudoku 16 0".into(),
         format!("5 2 classic puzzle 0 0 3 8 {open} -"),
         format!("5 2 classic solution 0 0 3 0 {open} 2 3 expected something, found `x`"),
@@ -280,8 +281,10 @@ fn a_checkpoint_that_cannot_be_is_refused() {
         "0 0 start".into(),
         "18446744073709551615 1 start".into(),
         "0 1 start 0".into(),
-        "5 2 killer 0 0".into(),
-        "5 2 killer 0 2 0".into(),
+        "5 2 killer 0".into(),
+        "5 2 killer 0 2".into(),
+        "5 2 killer 0 0 2".into(),
+        "5 2 killer 0 0 1 0".into(),
         "5 2 hexudoku 17 0".into(),
         format!("5 2 classic puzzle 0 0 3 9 {open} -"),
         format!("5 2 classic puzzle 0 0 0 8 {open} -"),
@@ -292,6 +295,12 @@ fn a_checkpoint_that_cannot_be_is_refused() {
     ] {
         assert!(Reader::resume(None, LIMITS, &format!("reader1 {bad}")).is_err(), "{bad}");
     }
+}
+
+#[test]
+fn a_checkpoint_of_an_earlier_version_is_read() {
+    let earlier = Reader::resume(None, LIMITS, "reader1 5 2 killer 1 0 1").unwrap();
+    assert_eq!(earlier.checkpoint(), "reader1 5 2 killer 1 0");
 }
 
 #[test]

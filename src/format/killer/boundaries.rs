@@ -1,9 +1,10 @@
 //! Where diagrams begin and end.
 
+use super::ahead::{Before, begins, begins_as, is_bottom};
 use super::{BORDER, DRAWING_LINES, LINE_BYTES};
-use crate::format::lines::{Fetched, Line, Lines, Step, is_blank, without_bom};
+use crate::format::lines::{Fetched, Lines, Step, is_blank, without_boms};
 use crate::format::{CaseText, Found, Rows};
-use memchr::memchr;
+use memchr::memchr2;
 
 /// Finds where diagrams begin and end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,27 +13,34 @@ pub(in crate::format) struct Boundaries {
     pub skip: bool,
     /// Whether the line that is passed over has begun already.
     pub inside_line: bool,
-    /// Whether the line before was one of a drawing.
-    pub after_drawing_line: bool,
 }
 
-/// What is known about a diagram whose end is looked for.
-#[derive(Default)]
+/// What is known about the rest of a case that was too large, and that may still be in its drawing:
+/// only a whole drawing ends it.
+const TOO_LARGE: Before =
+    Before { lines: 2, alternating: false, whole: false, begins_drawn: false };
+
+/// A diagram whose end is looked for.
 struct Seen {
-    /// Lines so far.
-    lines: usize,
-    /// Whether they alternate between `+` and `|`, as far as a drawing goes.
-    alternating: bool,
-    /// Whether the last one begins as lines of a drawing do.
-    after_drawing_line: bool,
+    before: Before,
     /// Where the last line that is not blank ends.
     text_end: usize,
 }
 
 impl Seen {
-    /// Whether all lines of a drawing are there, so that the next drawing begins with the next `+`.
-    fn whole_drawing(&self) -> bool {
-        self.alternating && self.lines >= DRAWING_LINES
+    /// One more line of the diagram, which ends at `next`.
+    fn add(&mut self, line: &[u8], next: usize) {
+        let before = &mut self.before;
+        if before.lines < DRAWING_LINES {
+            before.alternating &= begins_as(line, !before.lines.is_multiple_of(2));
+        }
+        before.begins_drawn |=
+            before.lines == 0 && (begins_as(line, false) || begins_as(line, true));
+        before.lines += 1;
+        before.whole |= before.lines == DRAWING_LINES && before.alternating && is_bottom(line);
+        if !is_blank(without_boms(line)) {
+            self.text_end = next;
+        }
     }
 }
 
@@ -61,53 +69,39 @@ impl Boundaries {
 
     /// A diagram, whose first line is here.
     fn diagram(&mut self, lines: &mut Lines, found: &mut Found) -> Step {
-        let mut seen = Seen { alternating: true, ..Seen::default() };
+        let before = Before { lines: 0, alternating: true, whole: false, begins_drawn: false };
+        let mut seen = Seen { before, text_end: lines.at };
         let mut at = lines.at;
         loop {
-            let line = match lines.fetch(at, lines.at) {
-                // Nothing but its first byte is needed of the line that begins the next drawing.
-                _ if seen.whole_drawing() && begins_drawing(lines, at) => {
-                    return end_case(lines, found, seen.text_end, at, seen.lines);
-                }
-                // That byte may still come behind a byte-order mark.
-                _ if seen.whole_drawing() && lines.ends_in_bom(at) => return Step::Stop,
-                Fetched::More => return Step::Stop,
-                Fetched::End => {
-                    end_case(lines, found, seen.text_end, at, seen.lines);
-                    return Step::Stop;
-                }
-                Fetched::Long
-                    if seen.whole_drawing() && rest_is_blank(lines, seen.text_end, at) =>
-                {
-                    return end_case(lines, found, seen.text_end, at, seen.lines);
-                }
-                Fetched::Long => {
-                    lines.tell_too_large(found, at, seen.lines as u64, true);
-                    lines.advance(at, seen.lines as u64);
-                    self.skip = true;
-                    self.after_drawing_line = seen.after_drawing_line;
-                    return Step::On;
-                }
-                Fetched::Line(line) => line,
-            };
-            let text = lines.content(line);
-            if seen.lines < DRAWING_LINES {
-                let expected = if seen.lines.is_multiple_of(2) { b'+' } else { b'|' };
-                seen.alternating &= text.first() == Some(&expected);
-            }
-            if !seen.alternating && seen.lines > 0 {
-                let trust_border = !seen.after_drawing_line || text.len() > without_bom(text).len();
-                match in_step(lines, line, trust_border, seen.lines >= DRAWING_LINES) {
+            let count = seen.before.lines;
+            if count > 0 {
+                match begins(lines, at, seen.before) {
                     None => return Step::Stop,
-                    Some(true) => return end_case(lines, found, at, at, seen.lines),
+                    Some(true) => return end_case(lines, found, seen.text_end, at, count),
                     Some(false) => {}
                 }
             }
-            seen.after_drawing_line = matches!(text.first(), Some(b'+' | b'|'));
-            seen.lines += 1;
-            at = line.next;
-            if !is_blank(without_bom(text)) {
-                seen.text_end = at;
+            match lines.fetch(at, lines.at) {
+                Fetched::More => return Step::Stop,
+                Fetched::End => {
+                    end_case(lines, found, seen.text_end, at, count);
+                    return Step::Stop;
+                }
+                Fetched::Long
+                    if count >= DRAWING_LINES && rest_is_blank(lines, seen.text_end, at) =>
+                {
+                    return end_case(lines, found, seen.text_end, at, count);
+                }
+                Fetched::Long => {
+                    lines.tell_too_large(found, at, count as u64, true);
+                    lines.advance(at, count as u64);
+                    self.skip = true;
+                    return Step::On;
+                }
+                Fetched::Line(line) => {
+                    seen.add(lines.content(line), line.next);
+                    at = line.next;
+                }
             }
         }
     }
@@ -119,52 +113,24 @@ impl Boundaries {
                 return Step::Stop;
             }
             self.inside_line = false;
-            self.after_drawing_line = false;
             return Step::On;
         }
         let at = lines.at;
+        match begins(lines, at, TOO_LARGE) {
+            None => return Step::Stop,
+            Some(true) => {
+                self.skip = false;
+                return Step::On;
+            }
+            Some(false) => {}
+        }
         match lines.fetch(at, at) {
             Fetched::More | Fetched::End => return Step::Stop,
             Fetched::Long => self.inside_line = true,
-            Fetched::Line(line) => {
-                let text = lines.content(line);
-                let trust_border = !self.after_drawing_line || text.len() > without_bom(text).len();
-                match in_step(lines, line, trust_border, true) {
-                    None => return Step::Stop,
-                    Some(true) => self.skip = false,
-                    Some(false) => {
-                        self.after_drawing_line = matches!(text.first(), Some(b'+' | b'|'));
-                        lines.advance(line.next, 1);
-                    }
-                }
-            }
+            Fetched::Line(line) => lines.advance(line.next, 1),
         }
         Step::On
     }
-}
-
-/// Whether `line` is the top border of the next drawing, after one that is broken.
-///
-/// A border that does not follow another line of a drawing is one (`trust`). If it does, the border
-/// may be the bottom of the broken drawing: only with a row below it is it the top of the next one,
-/// and then only if the broken drawing has had all its lines (`enough_lines`). `None`: the window
-/// ends before that row.
-fn in_step(lines: &Lines, line: Line, trust: bool, enough_lines: bool) -> Option<bool> {
-    if without_bom(lines.content(line)) != BORDER {
-        return Some(false);
-    }
-    if trust || !enough_lines {
-        return Some(trust);
-    }
-    match lines.window.get(line.next) {
-        Some(byte) => Some(*byte == b'|'),
-        None => lines.end.then_some(false),
-    }
-}
-
-/// Whether the line at `at` begins the next drawing, after one that has all its lines.
-fn begins_drawing(lines: &Lines, at: usize) -> bool {
-    without_bom(&lines.window[at..]).first() == Some(&b'+')
 }
 
 /// Whether a case that is too large is so only because of blank lines behind it.
@@ -180,7 +146,8 @@ fn end_case(lines: &mut Lines, found: &mut Found, end: usize, next: usize, count
 }
 
 /// How the rows lie of a diagram as nearly all are, where it ends, and how many lines it has: all
-/// lines have the same line end, and right behind the last cage line the next drawing begins.
+/// lines have the same line end, and right behind the last cage line the next drawing begins, with a
+/// border and a row.
 fn plain(lines: &Lines) -> Option<(Rows, usize, u64)> {
     let text = &lines.window[lines.at..];
     let text = &text[..text.len().min(lines.case_bytes_max)];
@@ -198,12 +165,15 @@ fn plain_diagram<const PITCH: usize>(text: &[u8], end: &[u8]) -> Option<(usize, 
     /// Bytes that are looked at together.
     const PIECE: usize = 64;
     let drawing = text.as_chunks::<PITCH>().0.first_chunk::<DRAWING_LINES>()?;
-    if !is_plain_drawing(drawing, end) {
+    if !is_plain_drawing(drawing, end) || !drawing[DRAWING_LINES - 1].starts_with(BORDER) {
         return None;
     }
     let drawing = DRAWING_LINES * PITCH;
     let rest = &text[drawing..];
-    let cage_lines = &rest[..memchr(b'+', rest)?];
+    let (cage_lines, next) = rest.split_at(memchr2(b'+', b'|', rest)?);
+    if next.strip_prefix(BORDER)?.strip_prefix(end)?.first() != Some(&b'|') {
+        return None;
+    }
     let last = cage_lines.strip_suffix(end)?.last()?;
     let stop = drawing + cage_lines.len();
     // Whole pieces, the first of which begins in one of the last two lines of the drawing.

@@ -1,9 +1,11 @@
 //! Killer sudoku: a drawing of a completed grid with its cages, and a total for each cage.
 
+mod ahead;
 mod boundaries;
 mod cages;
 mod drawing;
 
+pub(super) use ahead::AHEAD_BYTES;
 pub(super) use boundaries::Boundaries;
 pub use cages::Totals;
 

@@ -283,6 +283,33 @@ x.txt,1,1,,unreadable,,,,unknown-format,,0,"line 1, column 1: expected a killer 
     assert_eq!(fs::read_to_string(folder.path().join("marks.csv")).unwrap(), rows);
 }
 
+#[test]
+fn csv_on_standard_output_or_into_a_pipe_is_all_that_goes_there() {
+    let folder = folder();
+    fs::write(folder.path().join("c.txt"), format!("1\n{PUZZLE}{SOLUTION}")).unwrap();
+    let rows = "submission,attempt,case,kind,verdict,answer,filled,blank,fault,at,faults,detail\n\
+                c.txt,1,1,classic,correct,Y,,,,,0,\n";
+    for to in ["-", "/dev/stdout", "/dev/fd/1"] {
+        let done = gridmark(folder.path(), &["grade", "--csv", to, "c.txt"], "");
+        assert_eq!((done.stdout.as_str(), done.stderr.as_str()), (rows, ""), "{to}");
+        assert_eq!(done.code, Some(0), "{to}");
+    }
+    let read = || fs::read_to_string(folder.path().join("out")).unwrap();
+    let shell = |line: &str| {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", line, env!("CARGO_BIN_EXE_gridmark")]).current_dir(folder.path());
+        assert!(shell.status().unwrap().success(), "{line}");
+    };
+    // The file to which standard output is redirected is standard output too.
+    shell("$0 grade c.txt --csv out > out");
+    assert_eq!(read(), rows);
+    shell("mkfifo pipe; cat pipe > out & $0 grade c.txt --csv pipe > shown; wait");
+    assert_eq!(read(), rows);
+    assert!(fs::read_to_string(folder.path().join("shown")).unwrap().contains("correct"));
+    // Nobody reads on.
+    shell("$0 grade c.txt --csv - | true");
+}
+
 /// Very many very small cases, all of them with very many faults.
 #[test]
 fn a_block_of_blank_rows_is_graded_in_parts() {

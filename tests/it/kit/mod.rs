@@ -30,6 +30,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// The pause between two looks at a condition.
 const PAUSE: Duration = Duration::from_millis(3);
 
+/// No look at a condition takes longer, if it is not kept from being one.
+const LOOK_MAX: Duration = Duration::from_secs(5);
+
 /// The flags for a port that the system chooses.
 const ANY_PORT: [&str; 2] = ["--listen", "127.0.0.1:0"];
 
@@ -385,14 +388,42 @@ impl Sandbox {
     /// Waits for a condition.
     #[track_caller]
     pub fn wait_until(&mut self, what: &str, mut holds: impl FnMut(&Sandbox) -> bool) {
-        let start = Instant::now();
+        let (mut waited, mut last) = (Duration::ZERO, Instant::now());
         while !holds(self) {
             let ended = self.daemon.as_mut().and_then(|daemon| daemon.child.try_wait().unwrap());
-            let in_time = start.elapsed() < DEADLINE;
+            // Time in which the whole machine stood still is not waited.
+            waited += last.elapsed().min(LOOK_MAX);
+            last = Instant::now();
+            let in_time = waited < DEADLINE;
             assert!(ended.is_none(), "ended with {ended:?} before {what}\n{}", self.log());
             assert!(in_time, "in vain: {what}\n{}\n{}", self.log(), self.listing());
             std::thread::sleep(PAUSE);
         }
+    }
+
+    /// Waits for as long as something holds, however long that takes, if only this metric goes on
+    /// rising.
+    #[track_caller]
+    pub fn wait_while_more(
+        &mut self,
+        what: &str,
+        metric: &str,
+        mut holds: impl FnMut(&Sandbox) -> bool,
+    ) {
+        while holds(self) {
+            let before = self.metrics().sum(metric);
+            let what = format!("more {what}");
+            self.wait_until(&what, |sandbox| {
+                sandbox.metrics().sum(metric) > before || !holds(sandbox)
+            });
+        }
+    }
+
+    /// The most memory that the process has had so far.
+    pub fn peak_memory_bytes(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
     }
 
     /// Waits until so many submissions are in the reports, and no more.
@@ -415,19 +446,22 @@ impl Sandbox {
         });
     }
 
-    /// Everything under the root, for the message of a test that fails.
+    /// What is under the root, if it is not too much, for the message of a test that fails.
     fn listing(&self) -> String {
-        fn list(folder: &Path, text: &mut String) {
+        const LINES_MAX: usize = 1_000;
+        fn list(folder: &Path, lines: &mut Vec<String>) {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                text.push_str(&format!("{}\n", entry.path().display()));
-                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    list(&entry.path(), text);
+                if lines.len() < LINES_MAX {
+                    lines.push(format!("{}\n", entry.path().display()));
+                }
+                if lines.len() < LINES_MAX && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    list(&entry.path(), lines);
                 }
             }
         }
-        let mut text = String::new();
-        list(self.root.path(), &mut text);
-        text
+        let mut lines = Vec::new();
+        list(self.root.path(), &mut lines);
+        lines.concat()
     }
 
     /// Writes a file under the root, and the folders that it needs.

@@ -330,10 +330,10 @@ fn a_diagram_can_be_drawn_again() {
     }
 }
 
-/// Where the first line behind `from` is that begins with `+`, and how many lines are before it.
+/// Where the first line behind `from` is that begins as borders do, and how many lines are before it.
 fn next_border(text: &[u8], from: usize) -> (usize, u64) {
     let (mut at, mut lines) = (from, 0);
-    while text[at] != b'+' {
+    while !text[at..].starts_with(b"+-") {
         while !matches!(text[at], b'\r' | b'\n') {
             at += 1;
         }

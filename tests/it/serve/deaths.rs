@@ -3,6 +3,7 @@
 
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, hexudoku, some};
+use gridmark::fail_point::Point;
 use std::os::unix::process::ExitStatusExt;
 
 const OTHERS: usize = 40;
@@ -85,6 +86,25 @@ fn a_large_submission_that_kills_the_process_is_in_quarantine_after_three_tries(
     sandbox.stop();
     let reason = "the process died while it was graded, 3 times";
     assert_all_but_one_graded(&sandbox, "huge", reason);
+}
+
+/// It dies once more just when it is about to say so: that was no try.
+#[test]
+fn what_has_been_tried_three_times_is_not_tried_once_more_to_be_failed() {
+    let mut sandbox = Sandbox::started();
+    sandbox.stop();
+    sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
+    for (name, text) in [("small", hexudoku(3)), ("large", hexudoku(3).repeat(100))] {
+        sandbox.write(format!("archive/{name}"), &text);
+        sandbox.claim(name, name, 1, text.len());
+    }
+    sandbox.ledger().execute("UPDATE submissions SET tries = 3", []).unwrap();
+    let ended = sandbox.once_dying_at(Point::GradingBegun, 1);
+    let ended = ended.expect("it says that something is being graded");
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    let log = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(log.matches("tries=3 tries_max=3").count(), 2, "{log}");
+    assert!(sandbox.submissions().iter().all(|row| row.get("status") == "failed"));
 }
 
 #[test]

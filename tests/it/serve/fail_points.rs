@@ -45,6 +45,7 @@ const GRADING: Scenario = Scenario {
         Point::FileMoved,
         Point::FilesMoved,
         Point::Queued,
+        Point::GradingBegun,
         Point::Graded,
         Point::HandedOn,
         Point::ChunkMarked,

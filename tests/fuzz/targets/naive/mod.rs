@@ -49,8 +49,9 @@ pub fn grade(forced: Option<Kind>, bytes: &[u8], missing_max: u64) -> (Option<Ki
     }
     let start = file.offset(file.at);
     let Some(first) = file.next() else {
-        file.tell(start, bytes.len(), true, unreadable("unknown-format", 1, 1));
-        return (None, file.cases);
+        let code = if forced.is_some() { "truncated" } else { "unknown-format" };
+        file.tell(start, bytes.len(), true, unreadable(code, 1, 1));
+        return (forced, file.cases);
     };
     let kind = forced.or_else(|| kind_of(first));
     match kind {
@@ -121,6 +122,47 @@ fn integer(text: &[u8]) -> Option<u64> {
     is_number.then(|| String::from_utf8_lossy(text).parse().unwrap())
 }
 
+/// A line without byte-order marks in front.
+fn bare(mut line: &[u8]) -> &[u8] {
+    while line.starts_with(MARK) {
+        line = &line[MARK.len()..];
+    }
+    line
+}
+
+/// What a line looks like in a drawing or below it.
+fn look(line: &[u8]) -> &'static str {
+    let text = trim_start(trim_end(bare(line)));
+    let words = text.split(|byte| *byte == b' ' || *byte == b'\t').map(trim_start);
+    let mut words = words.filter(|word| !word.is_empty());
+    let is_total = (0..3).all(|_| words.next().and_then(integer).is_some());
+    if text.is_empty() {
+        "blank"
+    } else if text == BORDER {
+        "outer"
+    } else if text.starts_with(b"+") && !text.iter().any(u8::is_ascii_digit) {
+        "border"
+    } else if text.starts_with(b"+") {
+        "border with digits"
+    } else if text.starts_with(b"|") {
+        "row"
+    } else if is_total && words.next().is_none() {
+        "total"
+    } else {
+        "other"
+    }
+}
+
+/// How often borders and rows take turns.
+fn turns(looks: &[&str]) -> usize {
+    let is_border = |look: &str| look == "outer" || look == "border";
+    let pairs = looks.windows(2);
+    let turn = |pair: &&[&str]| {
+        (is_border(pair[0]) && pair[1] == "row") || (pair[0] == "row" && is_border(pair[1]))
+    };
+    pairs.filter(turn).count()
+}
+
 struct File<'a> {
     bytes: &'a [u8],
     lines: Vec<Line>,
@@ -189,34 +231,74 @@ impl<'a> File<'a> {
 
     /// Where the diagram ends that begins at the next line, and the line behind it.
     fn diagram_end(&self) -> (usize, usize) {
-        let mut alternating = true;
-        let mut after_drawing_line = false;
         let mut text_end = self.offset(self.at);
         for line in self.at..self.lines.len() {
-            let number = line - self.at;
-            let content = self.content(line).unwrap();
-            let bare = content.strip_prefix(MARK).unwrap_or(content);
-            if number >= 19 && alternating && bare.starts_with(b"+") {
+            if line > self.at && self.drawing_begins(line) {
                 return (text_end, line);
             }
-            if number < 19 {
-                alternating &=
-                    content.starts_with(if number.is_multiple_of(2) { b"+" } else { b"|" });
-            }
-            let next = self.offset(line + 1);
-            if number > 0 && !alternating && bare == BORDER {
-                // A border that stands alone begins a drawing; one below a row may end one.
-                let stands_alone = !after_drawing_line || content.len() > bare.len();
-                if stands_alone || (number >= 19 && self.bytes[next..].starts_with(b"|")) {
-                    return (self.offset(line), line);
-                }
-            }
-            after_drawing_line = content.starts_with(b"+") || content.starts_with(b"|");
-            if !is_blank(bare) {
-                text_end = next;
+            if !is_blank(bare(self.content(line).unwrap())) {
+                text_end = self.offset(line + 1);
             }
         }
         (text_end, self.lines.len())
+    }
+
+    /// Whether the next drawing begins with this line, where one has begun at the next line.
+    fn drawing_begins(&self, line: usize) -> bool {
+        let before = line - self.at;
+        let bare_line = |number| trim_start(bare(self.content(number).unwrap()));
+        let first_byte = |number: usize| if number.is_multiple_of(2) { b"+" } else { b"|" };
+        let as_drawn = (0..before.min(19))
+            .all(|number| bare_line(self.at + number).starts_with(first_byte(number)));
+        let whole = before >= 19 && as_drawn && trim_end(bare_line(self.at + 18)) == BORDER;
+
+        let looks = self.looks(line);
+        let first = look(&self.content(line).unwrap()[..self.length(line).min(1024)]);
+        let is_drawing = |from: usize| {
+            let lines = looks.get(from..from + 19);
+            lines.is_some_and(|lines| lines[0] == "outer" && turns(lines) == 18)
+        };
+        if first == "total" || first == "blank" {
+            return false;
+        }
+        if as_drawn && (before == 18 || (before < 19 && first != "outer")) {
+            return false;
+        }
+        if is_drawing(0) {
+            let one = bare_line(self.at);
+            return before > 1 || !(one.starts_with(b"+") || one.starts_with(b"|"));
+        }
+        if before < 19 || is_drawing(1) {
+            return false;
+        }
+        let is_border = |look: &str| look == "outer" || look == "border";
+        let next = looks.iter().skip(1).find(|look| **look != "blank");
+        let half_a_drawing = |looks: &[&str]| {
+            let up_to_total = looks.iter().take(19).take_while(|look| **look != "total");
+            turns(&up_to_total.copied().collect::<Vec<_>>()) >= 8
+        };
+        if whole && is_border(first) {
+            let goes_on = looks.len() > 2
+                && (is_border(looks[2]) || looks[2] == "row")
+                && !is_drawing(2)
+                && half_a_drawing(&looks[2..]);
+            return next != Some(&"total") || goes_on;
+        }
+        let begins_drawn = first == "row" || first == "border with digits";
+        let fits = looks.len() > 1 && (looks[1] == "row" || (begins_drawn && is_border(looks[1])));
+        fits && half_a_drawing(&looks)
+    }
+
+    fn length(&self, line: usize) -> usize {
+        self.lines[line].1 - self.lines[line].0
+    }
+
+    /// How the next 21 lines look, of which those count that end within a kilobyte.
+    fn looks(&self, line: usize) -> Vec<&'static str> {
+        let start = self.offset(line);
+        let lines = self.lines[line..].iter().take(21);
+        let near = lines.take_while(|(_, stop, _)| stop - start < 1024);
+        near.map(|(start, stop, _)| look(&self.bytes[*start..*stop])).collect()
     }
 
     fn blocks(&mut self, missing_max: u64) {
