@@ -3,10 +3,11 @@
 use super::Error;
 use super::config::SettingArgs;
 use crate::config::Settings;
+use crate::doctor::TRIAL_OF_PROCESS;
 use crate::log;
 use crate::service::{self, Mode, Outcome, Progress, Source};
 use indicatif::{ProgressBar, ProgressStyle};
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -35,9 +36,6 @@ pub struct Args {
     /// Grade what is in the inbox, then exit
     #[arg(long)]
     pub once: bool,
-    /// End when the process ends that has started this one, and has this number
-    #[arg(long, value_name = "PID", hide = true)]
-    end_with_parent: Option<i32>,
 }
 
 impl Args {
@@ -60,10 +58,11 @@ impl Args {
 /// If the settings are wrong or the service cannot start.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     let (settings, control) = args.settings()?;
-    if let Some(parent) = args.end_with_parent {
+    if let Some(doctor) = std::env::var_os(TRIAL_OF_PROCESS) {
         // Where the system cannot do that, whoever started it has to end it.
         let _ = set_parent_process_death_signal(Some(Signal::TERM));
-        if getppid().map(Pid::as_raw_pid) != Some(parent) {
+        let parent = getppid().map(|parent| parent.as_raw_pid().to_string());
+        if parent.is_none_or(|parent| doctor != *parent) {
             return Ok(ExitCode::FAILURE);
         }
     }

@@ -19,6 +19,7 @@ mod watching;
 mod work;
 
 pub use finding::{Finding, Level};
+pub use trial::TRIAL_OF_PROCESS;
 
 use crate::config::{Loaded, Origin};
 use clock::Clock;

@@ -18,6 +18,10 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// The variable by which a service knows that it is the trial of a doctor, whose process number it is:
+/// it ends when that process does.
+pub const TRIAL_OF_PROCESS: &str = "TRIAL_OF_GRIDMARK_DOCTOR";
+
 /// The folder of the inbox in which the trial's submissions lie.
 const TEAM: &str = "trial";
 /// The pause between two looks at the reports.
@@ -152,7 +156,7 @@ impl Trial<'_> {
             }
         }
         let us = std::process::id().to_string();
-        command.args(["serve", "--end-with-parent", &us, "--config"]).arg(file);
+        command.args(["serve", "--config"]).arg(file).env(TRIAL_OF_PROCESS, us);
         command.current_dir(&self.paths.root);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         self.mess.spawn(&mut command)
