@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,9 @@ pub const HIDDEN_PREFIX: &str = ".gridmark-";
 
 /// Up to so many folders are synced one by one; beyond it the whole file system is.
 const FOLDER_SYNCS_MAX: usize = 8;
+
+/// How much of a file is hashed before it is told that something gets on.
+const HASHED_AT_ONCE_BYTES: u64 = 16 << 20;
 
 /// Inbox, archive and quarantine.
 pub struct Archive {
@@ -265,6 +268,29 @@ pub fn sync_file_systems(folders: &[&Path]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Hashes what comes next in `file`, up to the `offset` at which it is then, a part at a time;
+/// `on_part` is called before each. Whether the file is that long.
+///
+/// # Errors
+///
+/// If it cannot be read, or whatever `on_part` fails with.
+pub fn hash_up_to<E: From<io::Error>>(
+    offset: u64,
+    file: &File,
+    hasher: &mut blake3::Hasher,
+    mut on_part: impl FnMut() -> Result<(), E>,
+) -> Result<bool, E> {
+    while hasher.count() < offset {
+        on_part()?;
+        let before = hasher.count();
+        hasher.update_reader(file.take((offset - before).min(HASHED_AT_ONCE_BYTES)))?;
+        if hasher.count() == before {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// What the original of a submission is called while it is on its way to another file system.

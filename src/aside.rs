@@ -15,9 +15,7 @@ pub fn set_aside(name: &Name, path: &Path, why: &str) -> io::Result<PathBuf> {
     let mut n = 0;
     loop {
         n += 1;
-        let mut aside = path.as_os_str().to_owned();
-        aside.push(format!(".aside-{n}"));
-        let aside = PathBuf::from(aside);
+        let aside = beside(path, &format!(".aside-{n}"));
         if aside.symlink_metadata().is_ok() {
             continue;
         }
@@ -25,4 +23,17 @@ pub fn set_aside(name: &Name, path: &Path, why: &str) -> io::Result<PathBuf> {
         event::report_set_aside(name, &aside, why);
         return Ok(aside);
     }
+}
+
+/// The path of what lies beside `path`, whose name goes on with `end`.
+///
+/// ```
+/// use std::path::{Path, PathBuf};
+/// let log = gridmark::aside::beside(Path::new("state/ledger.db"), "-wal");
+/// assert_eq!(log, Path::new("state/ledger.db-wal"));
+/// ```
+pub fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(end);
+    beside.into()
 }

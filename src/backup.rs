@@ -94,7 +94,7 @@ pub fn backup(
     if let Some(within) = folders.iter().find(|folder| into.starts_with(folder)) {
         return Err(Error::Within { path: into, within: within.clone() });
     }
-    let Some(ledger) = Ledger::open_to_read(&paths.state().join("ledger.db"))? else {
+    let Some(ledger) = Ledger::open_to_read(&paths.ledger())? else {
         return Err(Error::NoLedger { path: paths.state() });
     };
     make_empty(&into)?;

@@ -136,6 +136,16 @@ impl Holder {
         let address = words.find_map(|word| word.strip_prefix("at ")?.parse().ok());
         Ok(process.map(|process| Holder { process, address }))
     }
+
+    /// Who holds the lock at `path` now; where the system does not tell, who held it last.
+    ///
+    /// # Errors
+    ///
+    /// If its file cannot be read.
+    pub fn now(path: &Path) -> io::Result<Option<Holder>> {
+        let holder = Holder::of(path)?;
+        Ok(holder.filter(|holder| is_held(path, holder.process) != Some(false)))
+    }
 }
 
 /// Whether this process holds the lock at `path` now, without touching it; nothing if the system

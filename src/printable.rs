@@ -1,6 +1,7 @@
 //! Names, paths and messages as a terminal, a log and a table may have them: on one line, with
 //! nothing in them that moves the cursor or turns the text around.
 
+use std::error::Error;
 use std::fmt::{self, Display};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -33,6 +34,24 @@ impl Display for Printable<'_> {
         }
         Ok(())
     }
+}
+
+/// What went wrong and why: an error and its causes, one behind the other.
+///
+/// ```
+/// use gridmark::printable::with_causes;
+/// let error = gridmark::cli::Error::Output(std::io::Error::other("no room"));
+/// assert!(with_causes(&error).ends_with(": no room"));
+/// ```
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        told.push_str(": ");
+        told.push_str(&error.to_string());
+        cause = error.source();
+    }
+    told
 }
 
 /// The bytes that are [shown](Printable) like this, if any are.

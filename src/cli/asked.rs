@@ -43,7 +43,7 @@ impl Whose {
 
 /// Opens the ledger for reading; `None` if the service has never run there.
 pub(super) fn open_ledger(paths: &Paths) -> Result<Option<Ledger>, Error> {
-    Ok(Ledger::open_to_read(&paths.state().join("ledger.db"))
+    Ok(Ledger::open_to_read(&paths.ledger())
         .map_err(|error: ledger::Error| crate::service::Error::from(error))?)
 }
 

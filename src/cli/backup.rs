@@ -3,7 +3,7 @@
 use super::asked::Whose;
 use super::{Error, complain};
 use crate::backup::{Copied, backup};
-use crate::printable;
+use crate::printable::{self, with_causes};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     let Copied { files, reports, missing, damaged } = match copied {
         Ok(copied) => copied,
         Err(error) => {
-            complain(&super::with_causes(&error));
+            complain(&with_causes(&error));
             return Ok(ExitCode::from(TROUBLE));
         }
     };

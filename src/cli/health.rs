@@ -3,7 +3,7 @@
 use super::Error;
 use super::asked::Whose;
 use crate::http::{self, Answer};
-use crate::lock::{Holder, is_held};
+use crate::lock::Holder;
 use crate::printable;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -57,8 +57,8 @@ fn address(whose: &Whose) -> Result<Result<SocketAddr, String>, Error> {
     let settings = whose.settings()?;
     let paths = &settings.paths;
     let root = printable::path(&paths.root);
-    let lock = paths.state().join("lock");
-    let holder = match Holder::of(&lock) {
+    let lock = paths.lock();
+    let holder = match Holder::now(&lock) {
         Ok(Some(holder)) => holder,
         Ok(None) => return Ok(Err(format!("no service runs at {root}"))),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -68,9 +68,6 @@ fn address(whose: &Whose) -> Result<Result<SocketAddr, String>, Error> {
             return Ok(Err(format!("cannot read {}: {error}", printable::path(&lock))));
         }
     };
-    if is_held(&lock, holder.process) == Some(false) {
-        return Ok(Err(format!("no service runs at {root}")));
-    }
     let process = holder.process;
     Ok(holder.address.ok_or_else(|| format!("process {process} serves no address yet")))
 }

@@ -124,18 +124,6 @@ pub fn complain(told: &str) {
     let _ = writeln!(io::stderr(), "{prefix}gridmark: {}", printable::line(&told));
 }
 
-/// What went wrong and why, on one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut told = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        told.push_str(": ");
-        told.push_str(&error.to_string());
-        cause = error.source();
-    }
-    told
-}
-
 /// The kernels that commands without a settings file judge with: those that `GRIDMARK_GRADE_TIER`
 /// names, if it is set.
 fn tier() -> Result<Tier, Error> {
@@ -146,13 +134,10 @@ fn tier() -> Result<Tier, Error> {
 
 /// The kernels that the settings name.
 fn tier_of(loaded: &Loaded) -> Result<Tier, Error> {
-    match loaded.settings.grade.tier.trim() {
-        "auto" => Ok(Tier::best()),
-        name => Tier::named(name).map_err(|source| {
-            let origin = loaded.origin("grade.tier").clone();
-            Error::Tier { origin, source }
-        }),
-    }
+    Tier::wanted(&loaded.settings.grade.tier).map_err(|source| {
+        let origin = loaded.origin("grade.tier").clone();
+        Error::Tier { origin, source }
+    })
 }
 
 /// How a kind is typed.
@@ -209,7 +194,7 @@ impl Error {
 
     /// What went wrong and why, on one line.
     fn with_causes(&self) -> String {
-        with_causes(self)
+        printable::with_causes(self)
     }
 
     /// Whether a file or folder cannot be used, and it is this one.

@@ -78,7 +78,7 @@ fn shown(lines: &str) -> String {
 /// cannot be asked.
 fn ask(paths: &Paths) -> Result<String, String> {
     let root = printable::path(&paths.root);
-    let lock = paths.state().join("lock");
+    let lock = paths.lock();
     let none = || format!("no service runs at {root}");
     let holder = match Holder::of(&lock) {
         Ok(holder) => holder.ok_or_else(none)?,

@@ -3,12 +3,13 @@
 use super::asked::{Whose, open_ledger};
 use super::{Error, complain};
 use crate::archive::Archive;
+use crate::aside::beside;
 use crate::config::{Paths, Settings};
 use crate::judge::Tier;
 use crate::ledger::{Ledger, Report};
-use crate::lock::{Holder, Lock, is_held};
+use crate::lock::{Holder, Lock};
 use crate::printable;
-use crate::rebuild::{self, Rebuild};
+use crate::rebuild::Rebuild;
 use crate::submission::Name;
 use crate::verify::{Audience, Finding, Seen, Verify, meant};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -72,8 +73,7 @@ struct State {
 /// The settings are wrong, or standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     let settings = args.whose.settings()?;
-    let looked = look(&args, &settings);
-    match looked {
+    match look(&args, &settings) {
         Ok(code) => Ok(ExitCode::from(code)),
         Err(error) if error.is_closed_pipe() => Err(error),
         Err(error) => {
@@ -87,7 +87,7 @@ fn look(args: &Args, settings: &Settings) -> Result<u8, Error> {
     let paths = &settings.paths;
     let writes = args.repair || args.rebuild;
     // Whoever writes is alone.
-    let lock = writes.then(|| Lock::take(&paths.state().join("lock"))).transpose();
+    let lock = writes.then(|| Lock::take(&paths.lock())).transpose();
     let _lock = lock.map_err(crate::service::Error::from)?;
     let is_running = !writes && is_running(paths);
     let before = state_of_ledger(paths);
@@ -98,12 +98,13 @@ fn look(args: &Args, settings: &Settings) -> Result<u8, Error> {
     ledger.hold_still().map_err(crate::service::Error::from)?;
     let ledger = Arc::new(ledger);
     let archive = Arc::new(Archive::of(paths.inbox(), paths.archive(), paths.quarantine()));
-    let tier = rebuild::tier(settings).map_err(crate::service::Error::from)?;
+    let tier = Tier::wanted(&settings.grade.tier).map_err(crate::service::Error::from)?;
     let asked = asked(args, paths, &ledger)?;
-    let mut total = ledger.submissions().map_err(crate::service::Error::from)?;
-    if asked.is_some() {
-        total = 0;
-    }
+    let total = match asked {
+        // How many are in some of the reports is not known before.
+        Some(_) => 0,
+        None => ledger.submissions().map_err(crate::service::Error::from)?,
+    };
     let told = Told::new(total);
     let seen = {
         // The ledger goes with this: whoever writes opens it anew.
@@ -118,7 +119,7 @@ fn look(args: &Args, settings: &Settings) -> Result<u8, Error> {
     let seen = seen.map_err(Error::Verify)?;
     if !is_running && before != state_of_ledger(paths) {
         let why = io::Error::other("the service was started meanwhile; look once more");
-        return Err(Error::io("rely on", &paths.state().join("ledger.db"))(why));
+        return Err(Error::io("rely on", &paths.ledger())(why));
     }
     let wanted = match asked {
         Some(reports) if args.rebuild => reports.into_iter().map(|report| report.path).collect(),
@@ -144,7 +145,7 @@ fn write_anew(
         return Ok(());
     }
     let paths = &settings.paths;
-    let ledger = Ledger::open(&paths.state().join("ledger.db"));
+    let ledger = Ledger::open(&paths.ledger());
     let ledger = Arc::new(ledger.map_err(crate::service::Error::from)?);
     let rebuild = Rebuild::new(settings, tier, ledger, Arc::clone(archive)).in_parallel();
     for report in reports {
@@ -198,22 +199,17 @@ fn asked(args: &Args, paths: &Paths, ledger: &Ledger) -> Result<Option<Vec<Repor
 
 /// Whether the service runs, as far as that can be told.
 fn is_running(paths: &Paths) -> bool {
-    let path = paths.state().join("lock");
-    match Holder::of(&path) {
-        Ok(Some(holder)) => is_held(&path, holder.process).unwrap_or(true),
-        Ok(None) => false,
-        Err(_) => true,
-    }
+    !matches!(Holder::now(&paths.lock()), Ok(None))
 }
 
 /// What shows whether somebody has written to the ledger.
 fn state_of_ledger(paths: &Paths) -> [Option<(u64, SystemTime)>; 2] {
-    let state = paths.state();
     let look = |path: &Path| {
         let found = path.metadata().ok()?;
         Some((found.len(), found.modified().ok()?))
     };
-    [look(&state.join("ledger.db")), look(&state.join("ledger.db-wal"))]
+    let ledger = paths.ledger();
+    [look(&ledger), look(&beside(&ledger, "-wal"))]
 }
 
 impl Told {

@@ -80,6 +80,16 @@ impl Paths {
         self.under_root(&self.state)
     }
 
+    /// The whole path of the ledger.
+    pub fn ledger(&self) -> PathBuf {
+        self.state().join("ledger.db")
+    }
+
+    /// The whole path of the lock by which a second service is kept out.
+    pub fn lock(&self) -> PathBuf {
+        self.state().join("lock")
+    }
+
     fn under_root(&self, path: &Path) -> PathBuf {
         self.root.join(path)
     }

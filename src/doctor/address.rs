@@ -9,8 +9,8 @@ use std::net::{SocketAddr, TcpListener};
 
 /// Whether a service works on this root, and what it says; beside it, where it listens.
 pub(super) fn service(settings: &Settings) -> (Finding, Option<SocketAddr>) {
-    let lock = settings.paths.state().join("lock");
-    let holder = match Holder::of(&lock) {
+    let lock = settings.paths.lock();
+    let holder = match Holder::now(&lock) {
         Ok(Some(holder)) => holder,
         Ok(None) => return (Finding::ok("service", "none runs here"), None),
         Err(error) => {
@@ -19,9 +19,6 @@ pub(super) fn service(settings: &Settings) -> (Finding, Option<SocketAddr>) {
         }
     };
     let process = holder.process;
-    if is_held(&lock, process) == Some(false) {
-        return (Finding::ok("service", "none runs here"), None);
-    }
     let is_sure = is_held(&lock, process).is_some();
     let Some(address) = holder.address else {
         let what = format!("process {process} works on this root, and serves no address");

@@ -6,7 +6,7 @@ use crate::archive::{Guard, Moves, try_moves};
 use crate::config::Settings;
 use crate::ledger::{self, Ledger};
 use crate::lock::{self, Lock};
-use crate::printable;
+use crate::printable::{self, with_causes};
 use crate::recovery::look_for_loss;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -260,18 +260,4 @@ pub(super) fn milliseconds(time: Duration) -> String {
         micros @ 0..10_000 => format!("{:.1} ms", micros as f64 / 1e3),
         micros => format!("{} ms", micros / 1_000),
     }
-}
-
-/// What went wrong and why, on one line.
-pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut told = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !told.ends_with(&more) {
-            told = format!("{told}: {more}");
-        }
-        cause = error.source();
-    }
-    told
 }

@@ -131,15 +131,12 @@ fn threads(settings: &Settings) -> usize {
 pub(super) fn processor(settings: &Settings) -> Finding {
     let threads = threads(settings);
     let best = Tier::best();
-    let tier = match settings.grade.tier.trim() {
-        "auto" => best,
-        name => match Tier::named(name) {
-            Ok(tier) => tier,
-            Err(error) => {
-                let what = format!("the setting grade.tier: {error}");
-                return Finding::fail("processor", what, "set grade.tier = \"auto\"");
-            }
-        },
+    let tier = match Tier::wanted(&settings.grade.tier) {
+        Ok(tier) => tier,
+        Err(error) => {
+            let what = format!("the setting grade.tier: {error}");
+            return Finding::fail("processor", what, "set grade.tier = \"auto\"");
+        }
     };
     let what = format!("{threads} threads grade with the kernels of tier {}", tier.name());
     if tier != best {

@@ -201,7 +201,7 @@ impl Trial<'_> {
     }
 
     fn ready(&self) -> Result<SocketAddr, String> {
-        let lock = self.paths.state().join("lock");
+        let lock = self.paths.lock();
         let holder = Holder::of(&lock).map_err(|error| error.to_string())?;
         let address = holder.and_then(|holder| holder.address).ok_or("it has not come up")?;
         let answer = http::ask(address, "/readyz").map_err(|error| error.to_string())?;

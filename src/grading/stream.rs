@@ -7,6 +7,7 @@
 use super::{
     Claimed, Graded, Grading, Marker, Signature, Slot, Step, Tally, Trouble, event, guarded, limits,
 };
+use crate::archive;
 use crate::fail_point::Point;
 use crate::format::{Reader, kind_by_name};
 use crate::judge::Judge;
@@ -19,9 +20,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// How much of a file is hashed before it is looked whether the service is to end.
-const HASHED_AT_ONCE_BYTES: u64 = 16 << 20;
 
 /// A large file that is read on.
 struct Stream {
@@ -113,7 +111,7 @@ impl Grading {
         claimed: &Claimed,
         slot: &Slot<'_>,
     ) -> Result<(Stream, HandedOn), Trouble> {
-        let (mut file, before) = self.open(claimed)?;
+        let (file, before) = self.open(claimed)?;
         let settings = self.parts.settings.get();
         let kind = kind_by_name(claimed.name.as_bytes());
         #[cfg(debug_assertions)]
@@ -127,7 +125,7 @@ impl Grading {
             Some(progress) => {
                 let reader = Reader::resume(kind, limits(&rules), &progress.checkpoint)
                     .map_err(|error| Trouble::Failed(format!("its checkpoint: {error}")))?;
-                self.hash_up_to(reader.offset(), &mut file, &mut hasher, slot)?;
+                self.hash_up_to(reader.offset(), &file, &mut hasher, slot)?;
                 let graded = prefix(&hasher);
                 if progress.graded.is_some_and(|before| before != graded) {
                     let bytes = graded.bytes;
@@ -154,22 +152,19 @@ impl Grading {
     fn hash_up_to(
         &self,
         offset: u64,
-        file: &mut File,
+        file: &File,
         hasher: &mut blake3::Hasher,
         slot: &Slot<'_>,
     ) -> Result<(), Trouble> {
-        while hasher.count() < offset {
+        let on_part = || {
             slot.get_on();
-            if self.parts.queue.leaves_large() {
-                return Err(Trouble::Left);
-            }
-            let before = hasher.count();
-            hasher.update_reader(file.take((offset - before).min(HASHED_AT_ONCE_BYTES)))?;
-            if hasher.count() == before {
-                return Err(Trouble::Changed("it is shorter than before".into()));
-            }
+            if self.parts.queue.leaves_large() { Err(Trouble::Left) } else { Ok(()) }
+        };
+        if archive::hash_up_to(offset, file, hasher, on_part)? {
+            Ok(())
+        } else {
+            Err(Trouble::Changed("it is shorter than before".into()))
         }
-        Ok(())
     }
 
     /// Reads to the end of the file, or until nobody takes chunks any more. `spare` are windows that

@@ -145,6 +145,11 @@ impl Ledger {
         Error::Sqlite { path: self.path.clone(), why }
     }
 
+    /// Reads something.
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        read(&self.connection()).map_err(|error| self.sqlite(error))
+    }
+
     fn transaction<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,

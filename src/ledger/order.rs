@@ -5,6 +5,8 @@ use crate::submission::Name;
 use rusqlite::params;
 use std::collections::HashMap;
 
+const ORDER_IS_KNOWN: &str = "UPDATE reports SET order_known = 1 WHERE path = ?";
+
 /// Rows of one submission that were appended in one go: those of its next cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
@@ -23,8 +25,7 @@ impl Ledger {
     ///
     /// If the ledger cannot be read.
     pub fn for_each_piece(&self, mut each: impl FnMut(&Name, Piece)) -> Result<(), Error> {
-        let connection = self.connection();
-        (|| {
+        self.read(|connection| {
             let mut in_chunks: HashMap<i64, u64> = HashMap::new();
             let mut query = connection.prepare(
                 "SELECT chunks.step, submission, cases, name FROM chunks
@@ -52,8 +53,7 @@ impl Ledger {
                 }
             }
             Ok(())
-        })()
-        .map_err(|error| self.sqlite(error))
+        })
     }
 
     /// What is known of these submissions, in this order.
@@ -62,13 +62,11 @@ impl Ledger {
     ///
     /// If the ledger cannot be read, or one of them is not in it.
     pub fn records_of(&self, submissions: &[i64]) -> Result<Vec<Record>, Error> {
-        let connection = self.connection();
-        (|| {
+        self.read(|connection| {
             let mut query = connection.prepare_cached(&reading::all_where("submissions.id = ?"))?;
             let one = |id| query.query_row([id], reading::record);
             submissions.iter().map(one).collect::<rusqlite::Result<_>>()
-        })()
-        .map_err(|error| self.sqlite(error))
+        })
     }
 
     /// The reports whose order of rows was not noted, as they are known from older formats.
@@ -77,13 +75,11 @@ impl Ledger {
     ///
     /// If the ledger cannot be read.
     pub fn reports_of_unknown_order(&self) -> Result<Vec<Name>, Error> {
-        let connection = self.connection();
-        (|| {
+        self.read(|connection| {
             let unknown = "SELECT path FROM reports WHERE NOT order_known ORDER BY path";
             let mut query = connection.prepare(unknown)?;
             query.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()
-        })()
-        .map_err(|error| self.sqlite(error))
+        })
     }
 
     /// Records in which order a report holds the cases of submissions: so many of one, then so many
@@ -109,8 +105,7 @@ impl Ledger {
             for (submission, cases) in order.unwrap_or_default() {
                 insert.execute(params![submission, *cases as i64])?;
             }
-            let known = "UPDATE reports SET order_known = 1 WHERE path = ?";
-            transaction.execute(known, [report]).map(drop)
+            transaction.execute(ORDER_IS_KNOWN, [report]).map(drop)
         })
     }
 
@@ -130,8 +125,7 @@ impl Ledger {
             for (submission, step) in order.unwrap_or_default().iter().zip(1i64..) {
                 update.execute([step, *submission])?;
             }
-            let known = "UPDATE reports SET order_known = 1 WHERE path = ?";
-            transaction.execute(known, [report]).map(drop)
+            transaction.execute(ORDER_IS_KNOWN, [report]).map(drop)
         })
     }
 }

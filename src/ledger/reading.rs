@@ -16,14 +16,12 @@ impl Ledger {
         let read = |row: &Row<'_>| {
             Ok(OpenClaim { inode: row.get::<_, i64>("inode")? as u64, claimed: claimed(row)? })
         };
-        let connection = self.connection();
-        (|| {
+        self.read(|connection| {
             connection
                 .prepare(&all_where("state = 'claimed' ORDER BY id"))?
                 .query_map([], read)?
                 .collect::<rusqlite::Result<_>>()
-        })()
-        .map_err(|error| self.sqlite(error))
+        })
     }
 
     /// The failed submissions, oldest first; without those whose place in the archive is a later
@@ -60,14 +58,12 @@ impl Ledger {
     }
 
     fn records(&self, condition: &str, values: impl Params) -> Result<Vec<Record>, Error> {
-        let connection = self.connection();
-        (|| {
+        self.read(|connection| {
             connection
                 .prepare(&all_where(condition))?
                 .query_map(values, record)?
                 .collect::<rusqlite::Result<_>>()
-        })()
-        .map_err(|error| self.sqlite(error))
+        })
     }
 
     /// The committed length of a report in bytes, if the ledger knows that report.
@@ -93,14 +89,12 @@ impl Ledger {
             let (path, whole) = (row.get("path")?, row.get("whole")?);
             Ok(Report { path, length: row.get::<_, i64>("length")? as u64, whole })
         };
-        let connection = self.connection();
-        (|| {
+        self.read(|connection| {
             connection
                 .prepare("SELECT * FROM reports ORDER BY path")?
                 .query_map([], read)?
                 .collect::<rusqlite::Result<_>>()
-        })()
-        .map_err(|error| self.sqlite(error))
+        })
     }
 
     /// Shows every submission that is done, in the order in which they were, to `each`.
@@ -133,14 +127,24 @@ impl Ledger {
     fn for_each<E: From<Error>>(
         &self,
         condition: &str,
-        mut each: impl FnMut(Record) -> Result<(), E>,
+        each: impl FnMut(Record) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each_row(&all_where(condition), record, each)
+    }
+
+    /// Shows what `read` makes of each row that is asked for to `each`.
+    pub(super) fn for_each_row<T, E: From<Error>>(
+        &self,
+        query: &str,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+        mut each: impl FnMut(T) -> Result<(), E>,
     ) -> Result<(), E> {
         let connection = self.connection();
         let failed = |error| E::from(self.sqlite(error));
-        let mut query = connection.prepare(&all_where(condition)).map_err(failed)?;
+        let mut query = connection.prepare(query).map_err(failed)?;
         let mut rows = query.query([]).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
-            each(record(row).map_err(failed)?)?;
+            each(read(row).map_err(failed)?)?;
         }
         Ok(())
     }

@@ -78,10 +78,8 @@ const PAGE_BYTES: u64 = 4_096;
 /// Makes sure that the file does not end inside a page. SQLite would take what is missing there for
 /// zeros, and with a wrong length a report would be cut that is whole.
 pub(super) fn ends_with_a_page(path: &Path) -> Result<(), Error> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
     // What a crash has left half copied from the log is copied once more.
-    let has_log = Path::new(&log).metadata().is_ok_and(|found| found.len() > 0);
+    let has_log = beside(path, "-wal").metadata().is_ok_and(|found| found.len() > 0);
     let mut header = [0; 18];
     let page = match File::open(path).and_then(|mut file| file.read_exact(&mut header)) {
         // The number does not fit where pages are largest.

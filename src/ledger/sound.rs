@@ -3,6 +3,7 @@
 use super::schema::{self, CopyError};
 use super::{Error, Ledger};
 use crate::submission::Name;
+use rusqlite::{Connection, Row};
 use std::path::Path;
 
 /// What must find nothing in a sound ledger, and what it means if it does.
@@ -36,10 +37,7 @@ impl Ledger {
     ///
     /// If the ledger cannot be read.
     pub fn hold_still(&self) -> Result<(), Error> {
-        let connection = self.connection();
-        connection
-            .execute_batch("BEGIN; SELECT count(*) FROM reports;")
-            .map_err(|error| self.sqlite(error))
+        self.read(|connection| connection.execute_batch("BEGIN; SELECT count(*) FROM reports;"))
     }
 
     /// What is wrong with the ledger itself, in words.
@@ -48,8 +46,7 @@ impl Ledger {
     ///
     /// If it cannot be read.
     pub fn faults(&self) -> Result<Vec<String>, Error> {
-        let connection = self.connection();
-        (|| {
+        self.read(|connection| {
             let mut query = connection.prepare("PRAGMA integrity_check(20)")?;
             let told = query.query_map([], |row| row.get::<_, String>(0))?;
             let mut faults = told.collect::<rusqlite::Result<Vec<_>>>()?;
@@ -61,8 +58,7 @@ impl Ledger {
                 }
             }
             Ok(faults)
-        })()
-        .map_err(|error| self.sqlite(error))
+        })
     }
 
     /// The versions of gridmark, other than this one, by which submissions were graded.
@@ -71,14 +67,12 @@ impl Ledger {
     ///
     /// If the ledger cannot be read.
     pub fn other_versions(&self) -> Result<Vec<String>, Error> {
-        let connection = self.connection();
-        (|| {
+        self.read(|connection| {
             let others = "SELECT DISTINCT version FROM rules WHERE version <> ? ORDER BY version";
             let mut query = connection.prepare(others)?;
             let others = query.query_map([env!("CARGO_PKG_VERSION")], |row| row.get(0))?;
             others.collect::<rusqlite::Result<_>>()
-        })()
-        .map_err(|error| self.sqlite(error))
+        })
     }
 
     /// How many submissions there are.
@@ -88,8 +82,8 @@ impl Ledger {
     /// If the ledger cannot be read.
     pub fn submissions(&self) -> Result<u64, Error> {
         let count = "SELECT count(*) FROM submissions";
-        let count = self.connection().query_row(count, [], |row| row.get::<_, i64>(0));
-        count.map(|count| count as u64).map_err(|error| self.sqlite(error))
+        let count = |connection: &Connection| connection.query_row(count, [], |row| row.get(0));
+        self.read(count).map(|count: i64| count as u64)
     }
 
     /// Shows the place of every submission in archive or quarantine, and whether it failed, to `each`.
@@ -101,16 +95,9 @@ impl Ledger {
         &self,
         mut each: impl FnMut(&Name, bool) -> Result<(), E>,
     ) -> Result<(), E> {
-        let connection = self.connection();
-        let failed = |error| E::from(self.sqlite(error));
         let places = "SELECT archived_as, state = 'failed' FROM submissions";
-        let mut query = connection.prepare(places).map_err(failed)?;
-        let mut rows = query.query([]).map_err(failed)?;
-        while let Some(row) = rows.next().map_err(failed)? {
-            let place = (|| Ok((row.get(0)?, row.get(1)?)))().map_err(failed)?;
-            each(&place.0, place.1)?;
-        }
-        Ok(())
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        self.for_each_row(places, read, |(place, has_failed)| each(&place, has_failed))
     }
 
     /// Writes a copy of all that is committed into a new file at `copy`, also beside the service.

@@ -10,12 +10,12 @@ mod source;
 pub use source::Why;
 
 use crate::archive::Archive;
-use crate::aside::set_aside;
+use crate::aside::{beside, set_aside};
 use crate::board::Kind;
 use crate::config::Settings;
 use crate::event;
 use crate::fail_point::Point;
-use crate::judge::{Judge, Tier, UnsupportedTier};
+use crate::judge::{Judge, Tier};
 use crate::ledger::{self, Ledger, Piece, Record, Report};
 use crate::printable;
 use crate::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, report_of, submission_row};
@@ -100,18 +100,6 @@ pub fn rules(settings: &Settings) -> Rules {
         case_bytes_max: settings.grade.case_bytes_max,
         missing_cases_max: settings.grade.missing_cases_max,
         neutralise_formulas: settings.publish.neutralise_formulas,
-    }
-}
-
-/// The kernels that the settings ask for.
-///
-/// # Errors
-///
-/// If they cannot be had.
-pub fn tier(settings: &Settings) -> Result<Tier, UnsupportedTier> {
-    match settings.grade.tier.trim() {
-        "auto" => Ok(Tier::best()),
-        name => Tier::named(name),
     }
 }
 
@@ -208,9 +196,7 @@ impl Rebuild {
             aside = Some(set_aside(report, path, why).map_err(failed)?);
             Point::ReportSetAside.pass();
         }
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
+        let part = beside(path, ".part");
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(failed)?;
         let out = BufWriter::new(File::create(&part).map_err(failed)?);

@@ -1,6 +1,7 @@
 //! Rows had again: the files of submissions, made sure of and marked once more.
 
 use super::{Error, Gap, Rebuild, Sink};
+use crate::archive::hash_up_to;
 use crate::board::{Kind, Mark};
 use crate::format::{Reader, kind_by_name};
 use crate::judge::Judge;
@@ -24,9 +25,6 @@ const SMALL_CASES_MAX: u64 = 4_096;
 const TOGETHER_PIECES_MAX: usize = 256;
 const TOGETHER_BYTES_MAX: u64 = 8 << 20;
 const TOGETHER_CASES_MAX: u64 = 32_768;
-
-/// How much of a file is hashed before it is told that something gets on.
-const HASHED_AT_ONCE_BYTES: u64 = 16 << 20;
 
 /// Why rows cannot be had again.
 #[derive(Debug)]
@@ -183,14 +181,12 @@ impl Rebuild {
         match graded {
             Some((bytes, blake3)) => {
                 let mut hasher = blake3::Hasher::new();
-                let mut before = None;
-                while hasher.count() < bytes && before != Some(hasher.count()) {
-                    before = Some(hasher.count());
-                    let left = bytes - hasher.count();
-                    hasher.update_reader((&file).take(left.min(HASHED_AT_ONCE_BYTES)))?;
+                let on_part = || {
                     (self.on_part)();
-                }
-                if hasher.count() != bytes || *hasher.finalize().as_bytes() != blake3 {
+                    Ok::<(), Why>(())
+                };
+                let is_long_enough = hash_up_to(bytes, &file, &mut hasher, on_part)?;
+                if !is_long_enough || *hasher.finalize().as_bytes() != blake3 {
                     let other = "it holds other bytes than those that were graded";
                     return Err(Why::Changed(other.into()));
                 }

@@ -185,14 +185,14 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
     let root = &mut settings.paths.root;
     *root = std::path::absolute(&root)
         .map_err(|source| Error::System { what: "in the working directory", source })?;
-    let tier = rebuild::tier(&settings)?;
+    let tier = Tier::wanted(&settings.grade.tier)?;
     let paths = &settings.paths;
     for path in [paths.state(), paths.reports(), paths.inbox(), paths.archive(), paths.quarantine()]
     {
         std::fs::create_dir_all(&path).map_err(|source| Error::Folder { path, source })?;
     }
-    let lock = Lock::take(&paths.state().join("lock"))?;
-    let path = paths.state().join("ledger.db");
+    let lock = Lock::take(&paths.lock())?;
+    let path = paths.ledger();
     look_for_loss(&path, &paths.reports())?;
     let ledger = Ledger::open(&path)?;
     Point::LedgerOpened.pass();

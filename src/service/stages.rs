@@ -7,11 +7,11 @@ use crate::grading::{self, Grading};
 use crate::intake::{self, Intake, Mailbox};
 use crate::judge::Judge;
 use crate::pool;
+use crate::printable;
 use crate::publish::{self, Publisher};
 use crate::queue::{Budget, Queue};
 use crate::rebuild::{self, Rebuild};
 use crate::submission::Claimed;
-use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -170,10 +170,7 @@ fn rebuild(shared: &Shared) -> publish::RebuildReport {
             rebuilt.fetch_add(1, Ordering::Relaxed);
         }));
     Box::new(move |report| {
-        rebuild.write_anew(report).map(drop).map_err(|error| match error.source() {
-            Some(cause) => format!("{error}: {cause}"),
-            None => error.to_string(),
-        })
+        rebuild.write_anew(report).map(drop).map_err(|error| printable::with_causes(&error))
     })
 }
 

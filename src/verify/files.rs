@@ -78,7 +78,7 @@ impl Verify<'_> {
         if !self.is_running {
             return Ok(false);
         }
-        let ledger = Ledger::open_to_read(&self.settings.paths.state().join("ledger.db"))?;
+        let ledger = Ledger::open_to_read(&self.settings.paths.ledger())?;
         Ok(match ledger {
             Some(ledger) => !ledger.of_archived(archived_as)?.is_empty(),
             None => false,

@@ -174,7 +174,7 @@ impl Verify<'_> {
     }
 
     fn look_at_ledger(&self) -> Result<(), Error> {
-        let place = self.settings.paths.state().join("ledger.db");
+        let place = self.settings.paths.ledger();
         for what in self.ledger.faults()? {
             let to_do = "put a whole copy of it in its place, from a backup";
             self.fault(&place, what, to_do);

@@ -36,7 +36,7 @@ pub(super) enum Found {
 ///
 /// If whoever asks may not look there.
 pub(super) fn look(paths: &Paths, intake: &Intake, name: &Name) -> io::Result<Found> {
-    let service = paths.state().join("lock").metadata().ok().map(|lock| (lock.uid(), lock.gid()));
+    let service = paths.lock().metadata().ok().map(|lock| (lock.uid(), lock.gid()));
     let mut path = paths.inbox();
     let mut below = Name::from_bytes(*b"");
     let mut folder = path.metadata().ok();

@@ -54,7 +54,7 @@ pub(super) enum Claim {
 impl Service {
     /// Asks the service of this root.
     pub(super) fn ask(paths: &Paths, question: &Question) -> Service {
-        let lock = paths.state().join("lock");
+        let lock = paths.lock();
         let holder = match Holder::of(&lock) {
             Ok(Some(holder)) => holder,
             Ok(None) => return Service::Stopped,

@@ -69,6 +69,25 @@ impl Tier {
             .ok_or_else(|| UnsupportedTier { name: name.into(), known: known.is_some() })
     }
 
+    /// The tier that a setting asks for: `auto` is the [best](Tier::best), and else it is the name of
+    /// one.
+    ///
+    /// # Errors
+    ///
+    /// No tier has this name, or this processor cannot run it.
+    ///
+    /// ```
+    /// use gridmark::judge::Tier;
+    /// assert_eq!(Tier::wanted("auto"), Ok(Tier::best()));
+    /// assert_eq!(Tier::wanted(" portable"), Ok(Tier::Portable));
+    /// ```
+    pub fn wanted(setting: &str) -> Result<Tier, UnsupportedTier> {
+        match setting.trim() {
+            "auto" => Ok(Tier::best()),
+            name => Tier::named(name),
+        }
+    }
+
     /// The name of this tier, as it stands in settings and metrics.
     pub const fn name(self) -> &'static str {
         match self {
