@@ -21,14 +21,7 @@ mod verify;
 
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, some};
-use std::path::PathBuf;
-
-/// Where the system has this program.
-fn tool(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
-    path.map(|folder| folder.join(name)).find(|path| path.is_file())
-}
+use crate::kit::tools::tool;
 
 /// Whether the system has this program; if not, that is said, and it is a failure where the variable
 /// `expected` is set.

@@ -2,9 +2,9 @@
 //! hold there alone. Nobody has to be root for it, but the system has to allow it.
 
 use super::Sandbox;
-use std::io::{BufRead, BufReader};
+use super::tools::{hold, tool};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
 /// What is set where islands must be possible; then a test that cannot have one fails.
 const EXPECTED: &str = "EXPECTED_NAMESPACES";
@@ -27,35 +27,30 @@ impl Island {
     }
 
     fn try_new() -> Result<Island, String> {
-        // It ends with us, however we end: then its standard input does.
-        let mut holder = Command::new(tool("unshare"))
-            .args(["--user", "--map-root-user", "--mount", "sh", "-c", "echo there && exec cat"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| error.to_string())?;
-        let mut said = String::new();
-        let stdout = holder.stdout.take().unwrap();
-        BufReader::new(stdout).read_line(&mut said).map_err(|error| error.to_string())?;
-        let island = Island { holder };
-        if said.trim() != "there" {
-            return Err("unshare --user --map-root-user --mount fails".into());
-        }
+        let mut command = Command::new(path_of("unshare"));
+        command.args([
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "sh",
+            "-c",
+            "echo there && exec cat",
+        ]);
+        let island = Island { holder: hold(&mut command)? };
         island.sh("mount -t tmpfs none /mnt && umount /mnt")?;
         Ok(island)
     }
 
     /// A command that runs on the island.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
-        let mut command = Command::new(tool("nsenter"));
+        let mut command = Command::new(path_of("nsenter"));
         command.arg("--target").arg(self.holder.id().to_string()).args(["--user", "--mount", "--"]);
         command.arg(program.as_ref());
         command
     }
 
     fn sh(&self, script: &str) -> Result<(), String> {
-        let output = self.command(tool("sh")).args(["-c", script]).output().unwrap();
+        let output = self.command(path_of("sh")).args(["-c", script]).output().unwrap();
         if output.status.success() {
             return Ok(());
         }
@@ -83,10 +78,8 @@ impl Drop for Island {
 }
 
 /// The path of a program that systems have.
-pub fn tool(name: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
-    places.find(|path| path.is_file()).unwrap_or_else(|| name.into())
+fn path_of(name: &str) -> PathBuf {
+    tool(name).unwrap_or_else(|| name.into())
 }
 
 impl Sandbox {
@@ -112,7 +105,7 @@ impl Sandbox {
 
     /// This program, all of whose system calls are written down by strace.
     pub(super) fn traced(&self, program: &str) -> Command {
-        let mut command = Command::new(tool("strace"));
+        let mut command = Command::new(path_of("strace"));
         // The program is the process that we start, and strace comes beside it.
         command.args(["-D", "-f", "-qq", "-A", "-o"]).args(&self.calls).arg(program);
         command

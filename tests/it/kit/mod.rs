@@ -8,6 +8,7 @@ pub mod manager;
 pub mod random;
 pub mod reports;
 mod stream;
+pub mod tools;
 
 use island::Island;
 use reports::{Metrics, Row, rows};

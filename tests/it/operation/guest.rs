@@ -2,7 +2,7 @@
 //! has its own processes too, so nothing that it starts outlives it. Only root can have one.
 
 use super::tool;
-use std::io::{BufRead, BufReader};
+use crate::kit::tools::hold;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -44,22 +44,9 @@ impl Guest {
             return Err("only root can install packages into an overlay of the system".into());
         }
         let folder = tempfile::tempdir().unwrap();
-        let mut holder = Command::new(tool("unshare").ok_or("unshare is missing")?)
-            .args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", HOST])
-            .arg(folder.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| error.to_string())?;
-        let mut said = String::new();
-        let stdout = holder.stdout.take().unwrap();
-        BufReader::new(stdout).read_line(&mut said).map_err(|error| error.to_string())?;
-        if said.trim() == "there" {
-            return Ok(Guest { holder, folder });
-        }
-        let output = holder.wait_with_output().map_err(|error| error.to_string())?;
-        Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+        let mut command = Command::new(tool("unshare").ok_or("unshare is missing")?);
+        command.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", HOST]);
+        Ok(Guest { holder: hold(command.arg(folder.path()))?, folder })
     }
 
     /// What lies at this path there, as it is seen from here.
