@@ -10,7 +10,9 @@ use gridmark::judge::{Judge, Tier, explain_killer, kernel};
 #[test]
 fn the_best_tier_of_this_processor_is_taken() {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if is_x86_feature_detected!("avx512vbmi") && is_x86_feature_detected!("avx512bw") {
+        assert_eq!(Tier::best(), Tier::Avx512);
+    } else if is_x86_feature_detected!("avx2") {
         assert_eq!(Tier::best(), Tier::Avx2);
     }
     assert!(Tier::best().is_available());

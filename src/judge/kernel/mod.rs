@@ -10,6 +10,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod portable;
 
 use crate::board::Counted;
@@ -28,6 +30,10 @@ pub enum Tier {
     /// For x86-64 processors with AVX2; whoever asks for it elsewhere gets the portable one.
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// For x86-64 processors with AVX-512 that permute bytes (VBMI): Intel's since Ice Lake, AMD's
+    /// since Zen 4.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Tier {
@@ -37,6 +43,8 @@ impl Tier {
             Tier::Portable,
             #[cfg(target_arch = "x86_64")]
             Tier::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx512,
         ]
     }
 
@@ -94,6 +102,8 @@ impl Tier {
             Tier::Portable => "portable",
             #[cfg(target_arch = "x86_64")]
             Tier::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx512 => "avx512",
         }
     }
 
@@ -103,6 +113,8 @@ impl Tier {
             Tier::Portable => true,
             #[cfg(target_arch = "x86_64")]
             Tier::Avx2 => avx2::is_available(),
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx512 => avx512::is_available(),
         }
     }
 }
@@ -157,6 +169,8 @@ pub fn classic<const BYTES: usize>(tier: Tier, grids: &[[u8; BYTES]]) -> u32 {
         Tier::Portable => None,
         #[cfg(target_arch = "x86_64")]
         Tier::Avx2 => avx2::classic(grids),
+        #[cfg(target_arch = "x86_64")]
+        Tier::Avx512 => avx512::classic(grids),
     }
     .unwrap_or_else(|| portable::classic(grids))
 }
@@ -188,7 +202,7 @@ pub fn killer(tier: Tier, window: &[u8], cases: &[Case]) -> u32 {
     match tier {
         Tier::Portable => None,
         #[cfg(target_arch = "x86_64")]
-        Tier::Avx2 => avx2::killer(window, cases),
+        Tier::Avx2 | Tier::Avx512 => avx2::killer(window, cases),
     }
     .unwrap_or_else(|| portable::killer(window, cases))
 }
@@ -204,6 +218,8 @@ pub fn classic_batches<const BYTES: usize>(
         Tier::Portable => false,
         #[cfg(target_arch = "x86_64")]
         Tier::Avx2 => avx2::classic_batches(grids, right),
+        #[cfg(target_arch = "x86_64")]
+        Tier::Avx512 => avx512::classic_batches(grids, right),
     };
     if !done {
         right.extend(grids.chunks(LANES).map(portable::classic));
@@ -224,7 +240,7 @@ pub fn hexudoku<const BYTES: usize>(
     let done = match tier {
         Tier::Portable => false,
         #[cfg(target_arch = "x86_64")]
-        Tier::Avx2 => avx2::hexudoku(boards, counts),
+        Tier::Avx2 | Tier::Avx512 => avx2::hexudoku(boards, counts),
     };
     if !done {
         portable::hexudoku(boards, counts);
