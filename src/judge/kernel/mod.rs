@@ -13,6 +13,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod prefetch;
 
 use crate::board::Counted;
 use crate::format::Case;
@@ -240,7 +242,9 @@ pub fn hexudoku<const BYTES: usize>(
     let done = match tier {
         Tier::Portable => false,
         #[cfg(target_arch = "x86_64")]
-        Tier::Avx2 | Tier::Avx512 => avx2::hexudoku(boards, counts),
+        Tier::Avx2 => avx2::hexudoku(boards, counts),
+        #[cfg(target_arch = "x86_64")]
+        Tier::Avx512 => avx512::hexudoku(boards, counts),
     };
     if !done {
         portable::hexudoku(boards, counts);

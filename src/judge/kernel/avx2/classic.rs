@@ -1,7 +1,8 @@
 //! Classic: 32 grids side by side, one a lane.
 
+use super::super::prefetch::{LINE_BYTES, prefetch};
 use super::LANES;
-use super::lanes::{LINE_BYTES, join, prefetch, table, transpose};
+use super::lanes::{join, table, transpose};
 use crate::board::CELLS_9;
 use std::arch::x86_64::*;
 

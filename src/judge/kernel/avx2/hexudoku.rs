@@ -1,7 +1,8 @@
 //! Hexudoku: 32 boards side by side, one a lane.
 
+use super::super::prefetch::{LINE_BYTES, prefetch};
 use super::LANES;
-use super::lanes::{LINE_BYTES, join, prefetch, table, transpose, words};
+use super::lanes::{join, table, transpose, words};
 use crate::board::Counted;
 use std::arch::x86_64::*;
 

@@ -13,7 +13,7 @@ const PARTS: usize = 3;
 
 /// Which grids have right houses, bit `i` for `grids[i]`; of at most [`LANES`]. A grid is nine rows
 /// of `BYTES` / 9 bytes, of which the first nine are its cells.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> u32 {
     debug_assert!(grids.len() <= LANES);
     let judge = Houses::new::<BYTES>();
@@ -24,7 +24,7 @@ pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> u32 {
 }
 
 /// As [`classic`] of each batch of grids, appended to `right`.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) fn batches<const BYTES: usize>(grids: &[[u8; BYTES]], right: &mut Vec<u32>) {
     right.extend(grids.chunks(LANES).map(|batch| classic(batch)));
 }
@@ -95,7 +95,7 @@ struct Houses {
 
 impl Houses {
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     fn new<const BYTES: usize>() -> Houses {
         let places = Layout::<BYTES>::PLACES;
         let part = |part: usize| load(&std::array::from_fn(|lane| (part * HOUSES + lane) as u8));
@@ -113,7 +113,7 @@ impl Houses {
     /// Whether all houses of a grid are right: nine digits differ exactly if their bytes XOR to
     /// 0xFF.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     fn are_right<const BYTES: usize>(&self, grid: &[u8; BYTES]) -> bool {
         let last = Layout::<BYTES>::LAST;
         let first = grid.first_chunk().unwrap_or(&[0; 64]);

@@ -2,17 +2,19 @@
 //! AVX2 are slower. This file alone enters them.
 
 mod classic;
+mod hexudoku;
 mod lanes;
 
 use super::LANES;
+use crate::board::Counted;
 
 /// Whether this processor has AVX-512 with what these kernels use of it, and what those for AVX2 do.
 pub(super) fn is_available() -> bool {
     super::avx2::is_available()
         && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512bitalg")
 }
 
 /// Which of at most [`LANES`] grids have right houses; `None` if this processor has no AVX-512.
@@ -35,5 +37,27 @@ pub(super) fn classic_batches<const BYTES: usize>(
     }
     // SAFETY: as above.
     unsafe { classic::batches(grids, right) };
+    true
+}
+
+/// Appends what becomes of each board; false, and nothing, if this processor has no AVX-512.
+pub(super) fn hexudoku<const BYTES: usize>(
+    boards: &[[u8; BYTES]],
+    counts: &mut Vec<Option<Counted>>,
+) -> bool {
+    if !is_available() {
+        return false;
+    }
+    let (batches, rest) = boards.as_chunks();
+    let end = counts.len() + boards.len();
+    // SAFETY: as above.
+    unsafe { hexudoku::hexudoku(batches, counts) };
+    if !rest.is_empty() {
+        let mut batch = [[0; BYTES]; LANES];
+        batch[..rest.len()].copy_from_slice(rest);
+        // SAFETY: as above.
+        unsafe { hexudoku::hexudoku(&[batch], counts) };
+        counts.truncate(end);
+    }
     true
 }
