@@ -250,3 +250,22 @@ pub fn hexudoku<const BYTES: usize>(
         portable::hexudoku(boards, counts);
     }
 }
+
+/// Lets `fill` append what becomes of boards, whole batches of them: the last one is made whole by
+/// boards of which nobody is told.
+#[cfg(target_arch = "x86_64")]
+fn in_batches<const BYTES: usize>(
+    boards: &[[u8; BYTES]],
+    counts: &mut Vec<Option<Counted>>,
+    fill: impl Fn(&[[[u8; BYTES]; LANES]], &mut Vec<Option<Counted>>),
+) {
+    let (batches, rest) = boards.as_chunks();
+    let end = counts.len() + boards.len();
+    fill(batches, counts);
+    if !rest.is_empty() {
+        let mut batch = [[0; BYTES]; LANES];
+        batch[..rest.len()].copy_from_slice(rest);
+        fill(&[batch], counts);
+        counts.truncate(end);
+    }
+}

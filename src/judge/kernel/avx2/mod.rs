@@ -5,7 +5,7 @@ mod hexudoku;
 mod killer;
 mod lanes;
 
-use super::LANES;
+use super::{LANES, in_batches};
 use crate::board::Counted;
 use crate::format::Case;
 
@@ -61,17 +61,10 @@ pub(super) fn hexudoku<const BYTES: usize>(
     if !is_available() {
         return false;
     }
-    let (batches, rest) = boards.as_chunks();
-    let end = counts.len() + boards.len();
-    // SAFETY: the function asks for nothing but AVX2, which this processor has.
-    unsafe { hexudoku::hexudoku(batches, counts) };
-    if !rest.is_empty() {
-        let mut batch = [[0; BYTES]; LANES];
-        batch[..rest.len()].copy_from_slice(rest);
-        // SAFETY: as above.
-        unsafe { hexudoku::hexudoku(&[batch], counts) };
-        counts.truncate(end);
-    }
+    in_batches(boards, counts, |batches, counts| {
+        // SAFETY: the function asks for nothing but AVX2, which this processor has.
+        unsafe { hexudoku::hexudoku(batches, counts) }
+    });
     true
 }
 

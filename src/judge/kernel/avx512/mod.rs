@@ -5,7 +5,7 @@ mod classic;
 mod hexudoku;
 mod lanes;
 
-use super::LANES;
+use super::{LANES, in_batches};
 use crate::board::Counted;
 
 /// Whether this processor has AVX-512 with what these kernels use of it, and what those for AVX2 do.
@@ -48,16 +48,9 @@ pub(super) fn hexudoku<const BYTES: usize>(
     if !is_available() {
         return false;
     }
-    let (batches, rest) = boards.as_chunks();
-    let end = counts.len() + boards.len();
-    // SAFETY: as above.
-    unsafe { hexudoku::hexudoku(batches, counts) };
-    if !rest.is_empty() {
-        let mut batch = [[0; BYTES]; LANES];
-        batch[..rest.len()].copy_from_slice(rest);
+    in_batches(boards, counts, |batches, counts| {
         // SAFETY: as above.
-        unsafe { hexudoku::hexudoku(&[batch], counts) };
-        counts.truncate(end);
-    }
+        unsafe { hexudoku::hexudoku(batches, counts) }
+    });
     true
 }
