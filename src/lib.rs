@@ -80,6 +80,7 @@ pub mod recovery;
 pub mod rows;
 pub mod service;
 pub mod submission;
+pub mod uncommitted;
 pub mod under_way;
 pub mod verify;
 pub mod windows;

@@ -9,6 +9,7 @@ use crate::fail_point::Point;
 use crate::ledger::{Commit, Ledger};
 use crate::printable;
 use crate::submission::{Name, Signature};
+use crate::uncommitted::Uncommitted;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
@@ -164,7 +165,11 @@ impl Reports {
             let is_as_left = left.is_none_or(|left| Signature::of(found) == *left);
             found.is_file() && found.len() >= committed && is_as_left
         });
-        if !is_whole && committed > 0 {
+        let is_longer = there.as_ref().is_ok_and(|found| found.len() > committed);
+        let is_ours = !is_longer
+            || !is_whole
+            || Uncommitted::rows(&parts.ledger)?.explains(name, path, committed).map_err(failed)?;
+        if !is_ours || !is_whole && committed > 0 {
             return self.open_anew(parts, name, path);
         }
         if there.is_ok_and(|found| !found.is_file()) {

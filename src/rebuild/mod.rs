@@ -20,6 +20,7 @@ use crate::ledger::{self, Ledger, Piece, Record, Report};
 use crate::printable;
 use crate::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, report_of, submission_row};
 use crate::submission::{Name, Rules, Tally};
+use crate::uncommitted::Uncommitted;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -162,8 +163,9 @@ impl Rebuild {
     ///
     /// If one cannot be written, or the ledger cannot be used; the next start tries again.
     pub fn run(&self) -> Result<(), Error> {
+        let uncommitted = Uncommitted::rows(&self.ledger)?;
         let mut damaged = self.ledger.reports()?;
-        damaged.retain(|report| !is_whole(report, &self.path_of(&report.path)));
+        damaged.retain(|report| !is_whole(report, &self.path_of(&report.path), &uncommitted));
         if damaged.is_empty() {
             return Ok(());
         }
@@ -192,8 +194,7 @@ impl Rebuild {
         Point::ReportDamaged.pass();
         let mut aside = None;
         if path.symlink_metadata().is_ok() {
-            let why = "rows that were committed are not there any more";
-            aside = Some(set_aside(report, path, why).map_err(failed)?);
+            aside = Some(set_aside(report, path, NOT_AS_LEFT).map_err(failed)?);
             Point::ReportSetAside.pass();
         }
         let part = beside(path, ".part");
@@ -210,7 +211,7 @@ impl Rebuild {
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
         Point::ReportNamed.pass();
         self.ledger.report_is_whole(report, length)?;
-        event::report_restored(report, "rows that were committed were not there any more");
+        event::report_restored(report, NOT_AS_LEFT);
         Ok(aside)
     }
 
@@ -265,10 +266,19 @@ impl Sink for Anew<'_> {
     }
 }
 
-/// Whether all that was committed to a report is still there.
-fn is_whole(report: &Report, path: &Path) -> bool {
-    let there = path.symlink_metadata();
-    report.whole
-        && (report.length == 0
-            || there.is_ok_and(|found| found.is_file() && found.len() >= report.length))
+/// Why a report is written anew.
+const NOT_AS_LEFT: &str = "it was not as gridmark had left it";
+
+/// Whether all that was committed to a report is still there, and nothing else but rows of ours. One
+/// that cannot be read is told when rows are to be appended to it.
+fn is_whole(report: &Report, path: &Path, uncommitted: &Uncommitted) -> bool {
+    let length = report.length;
+    match path.symlink_metadata() {
+        _ if !report.whole => false,
+        Ok(found) if found.is_file() && found.len() > length => {
+            uncommitted.explains(&report.path, path, length).unwrap_or(true)
+        }
+        Ok(found) if found.is_file() && found.len() == length => true,
+        _ => length == 0,
+    }
 }

@@ -4,6 +4,7 @@
 use crate::kit::Sandbox;
 use crate::kit::cases::hexudoku;
 use crate::kit::reports::Row;
+use gridmark::rows::CASE_HEADER;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -85,7 +86,8 @@ fn rows_without_their_marks_in_the_ledger_are_written_once() {
     let known =
         "INSERT INTO reports (path, length) VALUES ('loose.csv', 0), ('submissions.csv', 0)";
     left.sandbox.ledger().execute(known, []).unwrap();
-    left.sandbox.write("reports/loose.csv", "submission,attempt,...\np,1,1,hexudoku,counted,4,4");
+    let rows = format!("{CASE_HEADER}p,1,1,hexudoku,counted,4,4");
+    left.sandbox.write("reports/loose.csv", rows);
     left.sandbox.write("reports/submissions.csv", "submi");
     assert_eq!(left.rows(1), ["p|1|4|p"]);
 }

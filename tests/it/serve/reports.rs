@@ -4,6 +4,7 @@ use crate::kit::Sandbox;
 use crate::kit::cases::{classic, hexudoku};
 use std::fs::{self, File};
 use std::io::Write;
+use std::path::Path;
 
 const REPORT: &str = "reports/folders/team.csv";
 
@@ -34,20 +35,82 @@ fn names(sandbox: &Sandbox) -> Vec<String> {
 const ALL: [&str; 5] = ["team/1|1", "team/1|2", "team/2|1", "team/2|2", "team/3|1"];
 
 #[test]
-fn what_stands_behind_the_committed_length_is_cut_off_at_the_start() {
+fn rows_that_were_not_committed_are_cut_off_at_the_start() {
     let mut sandbox = with_two();
     sandbox.stop();
     let reports = [REPORT, "reports/submissions.csv"];
     let before = reports.map(|report| sandbox.text(report));
-    for report in reports {
-        let mut file = File::options().append(true).open(sandbox.path(report)).unwrap();
-        file.write_all(b"team/9,1,1,classic,correct,Y,,,,,0,\nhalf a r").unwrap();
+    let torn = ["", "tea", "team/9,1", "team/9,1,2,classic,wr", "team/9,1,2,cl\0\0\0", "\0\0"];
+    for torn in torn {
+        sandbox.claim("team/9", "team/9", 1, 1);
+        for report in reports {
+            let mut file = File::options().append(true).open(sandbox.path(report)).unwrap();
+            write!(file, "team/9,1,1,classic,correct,Y,,,,,0,\n{torn}").unwrap();
+        }
+        sandbox.start();
+        assert_eq!(reports.map(|report| sandbox.text(report)), before);
+        assert_eq!(sandbox.metrics().of("gridmark_report_cuts_total"), 2.0, "{torn:?}");
+        sandbox.stop();
     }
     sandbox.start();
-    assert_eq!(reports.map(|report| sandbox.text(report)), before);
-    assert_eq!(sandbox.metrics().of("gridmark_report_cuts_total"), 2.0);
     third(&mut sandbox);
     assert_eq!(names(&sandbox), ALL);
+}
+
+/// A report is not as we left it, though it has all the bytes that it should have.
+#[test]
+fn a_report_that_became_longer_while_nothing_ran_is_kept_aside_and_written_anew() {
+    let mut sandbox = with_two();
+    let edits: [fn(&str) -> String; 6] = [
+        |text| text.to_owned() + "my note\n",
+        |text| text.to_owned() + "team/1",
+        |text| text.to_owned() + "\n",
+        |text| text.replace('\n', "\r\n"),
+        |text| text.replace("team/1", "team/1111"),
+        |text| text.to_owned() + text.lines().last().unwrap_or_default() + "\n",
+    ];
+    for (edit, n) in edits.into_iter().zip(1..) {
+        sandbox.stop();
+        for report in [REPORT, "reports/submissions.csv"] {
+            let before = sandbox.text(report);
+            let edited = edit(&before);
+            fs::write(sandbox.path(report), &edited).unwrap();
+            sandbox.start();
+            assert_eq!(sandbox.text(report), before);
+            assert_eq!(sandbox.text(format!("{report}.aside-{n}")), edited);
+            sandbox.stop();
+        }
+        sandbox.start();
+    }
+    third(&mut sandbox);
+    assert_eq!(names(&sandbox), ALL);
+}
+
+#[test]
+fn rows_of_which_a_restored_ledger_knows_nothing_are_kept_aside() {
+    let mut sandbox = with_two();
+    sandbox.stop();
+    let (state, kept) = (sandbox.path("state"), sandbox.path("kept"));
+    let reports = [REPORT, "reports/submissions.csv"];
+    let before = reports.map(|report| sandbox.text(report));
+    copy_folder(&state, &kept);
+    sandbox.start();
+    third(&mut sandbox);
+    sandbox.stop();
+    let all = reports.map(|report| sandbox.text(report));
+    fs::remove_dir_all(&state).unwrap();
+    copy_folder(&kept, &state);
+    sandbox.start();
+    assert_eq!(reports.map(|report| sandbox.text(report)), before);
+    assert_eq!(reports.map(|report| sandbox.text(format!("{report}.aside-1"))), all);
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
 }
 
 #[test]
