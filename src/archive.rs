@@ -192,6 +192,15 @@ impl Archive {
         path.symlink_metadata().ok().map(|found| Signature::of(&found))
     }
 
+    /// Whether we may read what the inbox holds under this name. Where the system does not tell, it is
+    /// said so when the file is read.
+    pub fn may_be_read_in_inbox(&self, name: &Name) -> bool {
+        use rustix::fs::{Access, CWD, accessat};
+        let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
+        let answer = accessat(CWD, self.inbox.join(name.as_path()), Access::READ_OK, flags);
+        answer != Err(Errno::ACCESS)
+    }
+
     /// Removes the name in the inbox of a file that the archive holds as well, the very same.
     ///
     /// # Errors

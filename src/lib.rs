@@ -22,6 +22,7 @@
 //! - [`disk`]: the room that is left.
 //! - [`under_way`]: what is being graded, known also after the process has died.
 //! - [`rows`]: the rows of the reports.
+//! - [`uncommitted`]: rows that a crash left in a report, told from what somebody has put there.
 //! - [`marking`]: cases are marked and get their rows.
 //! - [`aside`]: what somebody else left where a report belongs is kept.
 //!

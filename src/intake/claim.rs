@@ -80,13 +80,28 @@ impl Intake {
             if admitted.get(i) == Some(&true) { batch.push(ready) } else { left.push_back(ready) }
         }
         self.ready = left;
-        let any = !batch.is_empty();
+        self.leave_unreadable(&mut batch);
         // Folders hold their entries in no order; people look for rows by name.
         batch.sort_by(|a, b| a.name.cmp(&b.name));
+        let any = !batch.is_empty();
         if any {
             self.claim_batch(batch, moving);
         }
         any
+    }
+
+    /// What we may not read waits in the inbox until we may. Those that everybody may read need no
+    /// question.
+    fn leave_unreadable(&mut self, batch: &mut Vec<Ready>) {
+        let archive = &self.parts.archive;
+        let is_closed = |ready: &mut Ready| {
+            !ready.look.is_for_all && !archive.may_be_read_in_inbox(&ready.name)
+        };
+        for ready in batch.extract_if(.., is_closed) {
+            let why = "it may not be read by the user as whom the service runs";
+            event::claim_failed(&ready.name, &why);
+            self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
+        }
     }
 
     /// A run that is to end does not wait for room on the disk for ever.

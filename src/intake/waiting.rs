@@ -56,6 +56,8 @@ pub struct Look {
     changed: (i64, i64),
     /// Whether it has other names, so that it may have come here without being written.
     linked: bool,
+    /// Whether everybody may read it, as far as its mode says.
+    pub is_for_all: bool,
 }
 
 impl Look {
@@ -65,6 +67,7 @@ impl Look {
             signature: Signature::of(metadata),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
             linked: metadata.nlink() > 1,
+            is_for_all: metadata.mode() & 0o444 == 0o444,
         }
     }
 

@@ -24,6 +24,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("archive", &["fail_point", "submission"]),
     ("marking", &["board", "format", "judge", "rows", "submission"]),
     ("aside", &["submission", "event"]),
+    ("uncommitted", &["submission", "ledger", "rows"]),
     ("disk", &[]),
     ("under_way", &["event"]),
     ("config", &["printable"]),
@@ -68,6 +69,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
         "publish",
         &[
             "aside",
+            "uncommitted",
             "disk",
             "printable",
             "board",
@@ -99,6 +101,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
             "rows",
             "marking",
             "aside",
+            "uncommitted",
         ],
     ),
     (
