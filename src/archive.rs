@@ -4,12 +4,15 @@
 mod attempt;
 mod folder;
 mod quarantine;
+mod standing;
 mod taking;
 #[cfg(test)]
 mod tests;
+mod writers;
 
 pub use attempt::{Guard, Moves, try_moves};
 pub use quarantine::{Put, note_name};
+pub use standing::{Inspector, Standing};
 pub use taking::{Places, Reader, Taken, Taker};
 
 use crate::submission::{Claimed, Name, Signature};
@@ -82,6 +85,11 @@ impl Archive {
     /// Begins to look for places in the archive.
     pub fn places(&self) -> Places<'_> {
         Places::new(self)
+    }
+
+    /// Begins to look at files in the inbox that have settled.
+    pub fn inspector(&self) -> Inspector<'_> {
+        Inspector::new(self)
     }
 
     /// Begins to take files from the inbox into the archive.
@@ -190,15 +198,6 @@ impl Archive {
     pub fn signature_in_inbox(&self, name: &Name) -> Option<Signature> {
         let path = self.inbox.join(name.as_path());
         path.symlink_metadata().ok().map(|found| Signature::of(&found))
-    }
-
-    /// Whether we may read what the inbox holds under this name. Where the system does not tell, it is
-    /// said so when the file is read.
-    pub fn may_be_read_in_inbox(&self, name: &Name) -> bool {
-        use rustix::fs::{Access, CWD, accessat};
-        let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
-        let answer = accessat(CWD, self.inbox.join(name.as_path()), Access::READ_OK, flags);
-        answer != Err(Errno::ACCESS)
     }
 
     /// Removes the name in the inbox of a file that the archive holds as well, the very same.

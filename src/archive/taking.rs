@@ -124,7 +124,7 @@ fn is_no_folder(error: &io::Error) -> bool {
 }
 
 /// The folder that is kept open, if it is this one; else this one from now on.
-fn kept<'a>(
+pub(super) fn kept<'a>(
     last: &'a mut Option<(OsString, Folder)>,
     root: &Path,
     folder: &OsStr,

@@ -16,6 +16,7 @@ use crate::printable;
 use crate::submission::{Name, Status, Tally};
 use metrics::{counter, gauge, histogram};
 use std::path::Path;
+use std::sync::Once;
 use std::time::Duration;
 use tracing::{debug, error, info, warn};
 
@@ -181,6 +182,21 @@ pub fn claimed(files: usize) {
 pub fn claim_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_claim_errors_total").increment(1);
     error!(%name, error = %printable::line(error), "cannot take a file; it stays in the inbox and is tried again");
+}
+
+/// A file that has settled is still open for writing; it stays in the inbox.
+pub fn still_open(name: &Name) {
+    counter!("gridmark_still_open_total").increment(1);
+    debug!(%name, "somebody has it open for writing; it stays in the inbox");
+}
+
+/// The system does not say whether somebody has a file open for writing.
+pub fn writers_unknown(name: &Name) {
+    static TOLD: Once = Once::new();
+    counter!("gridmark_writers_unknown_total").increment(1);
+    TOLD.call_once(|| {
+        warn!(%name, "the system does not tell whether somebody has this file open for writing, and may be others: the settle time alone keeps half a file from being taken; rename files in, or let gridmark have CAP_LEASE");
+    });
 }
 
 /// A file changed while it was read, so it was given back to settle.

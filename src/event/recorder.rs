@@ -65,7 +65,7 @@ const SECONDS_BUCKETS: [f64; 22] = [
 const CASES_BUCKETS: [f64; 10] =
     [1.0, 4.0, 16.0, 64.0, 256.0, 1_024.0, 4_096.0, 16_384.0, 65_536.0, 262_144.0];
 
-const COUNTERS: [(&str, Unit, &str); 24] = [
+const COUNTERS: [(&str, Unit, &str); 26] = [
     ("gridmark_read_bytes_total", Unit::Bytes, "Bytes of submissions that were read."),
     ("gridmark_report_bytes_total", Unit::Bytes, "Bytes of reports that were made durable."),
     ("gridmark_claimed_total", Unit::Count, "Files taken from the inbox."),
@@ -73,6 +73,8 @@ const COUNTERS: [(&str, Unit, &str); 24] = [
     ("gridmark_watch_errors_total", Unit::Count, "Errors of the watcher."),
     ("gridmark_scan_errors_total", Unit::Count, "Folders of the inbox that could not be read."),
     ("gridmark_claim_errors_total", Unit::Count, "Files that could not be taken, by tries."),
+    ("gridmark_still_open_total", Unit::Count, "Files left since they were open, by looks."),
+    ("gridmark_writers_unknown_total", Unit::Count, "Files that may have been open for writing."),
     ("gridmark_put_back_total", Unit::Count, "Files put back because they changed while read."),
     ("gridmark_put_back_errors_total", Unit::Count, "Files that could not be put back, by tries."),
     ("gridmark_grade_errors_total", Unit::Count, "Failed tries to grade a submission."),

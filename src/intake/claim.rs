@@ -1,7 +1,7 @@
 //! Claiming: one ledger transaction for the files that are about to be taken, then a rename each.
 
 use super::{Intake, Look, Ready, event};
-use crate::archive::{Archive, Taken};
+use crate::archive::{Archive, Standing, Taken};
 use crate::event::Via;
 use crate::fail_point::Point;
 use crate::ledger::Candidate;
@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// How long a file that could not be taken is left alone before the second try; with each further
 /// failure it is longer.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+/// How long a file that somebody has open for writing is left alone, unless it is closed before.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// How many files are handed on together.
 const FILES_HANDED_ON: usize = 64;
@@ -80,7 +83,7 @@ impl Intake {
             if admitted.get(i) == Some(&true) { batch.push(ready) } else { left.push_back(ready) }
         }
         self.ready = left;
-        self.leave_unreadable(&mut batch);
+        self.leave_what_is_not_free(&mut batch);
         // Folders hold their entries in no order; people look for rows by name.
         batch.sort_by(|a, b| a.name.cmp(&b.name));
         let any = !batch.is_empty();
@@ -90,18 +93,31 @@ impl Intake {
         any
     }
 
-    /// What we may not read waits in the inbox until we may. Those that everybody may read need no
-    /// question.
-    fn leave_unreadable(&mut self, batch: &mut Vec<Ready>) {
-        let archive = &self.parts.archive;
-        let is_closed = |ready: &mut Ready| {
-            !ready.look.is_for_all && !archive.may_be_read_in_inbox(&ready.name)
-        };
-        for ready in batch.extract_if(.., is_closed) {
-            let why = "it may not be read by the user as whom the service runs";
-            event::claim_failed(&ready.name, &why);
-            self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
-        }
+    /// What somebody has open for writing, or we may not read, stays in the inbox.
+    fn leave_what_is_not_free(&mut self, batch: &mut Vec<Ready>) {
+        let archive = Arc::clone(&self.parts.archive);
+        let mut inspector = archive.inspector();
+        batch.retain(|ready| {
+            let standing = inspector.standing(&ready.name);
+            match standing {
+                Standing::Free => return true,
+                Standing::Unknown => {
+                    event::writers_unknown(&ready.name);
+                    return true;
+                }
+                Standing::Written if ready.though_open => return true,
+                Standing::Written => {
+                    event::still_open(&ready.name);
+                    self.waiting.is_written(&ready.name, Instant::now(), LOOK_AGAIN_AFTER);
+                }
+                Standing::Forbidden => {
+                    let why = "it may not be read by the user as whom the service runs";
+                    event::claim_failed(&ready.name, &why);
+                    self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
+                }
+            }
+            false
+        });
     }
 
     /// A run that is to end does not wait for room on the disk for ever.

@@ -41,8 +41,10 @@ impl Quiet {
 enum Writer {
     /// Nothing.
     Unknown,
-    /// They write to it.
+    /// They were seen to write to it.
     Writing,
+    /// They have it open for writing, says the system.
+    HasItOpen,
     /// They have closed it.
     Done,
 }
@@ -56,8 +58,6 @@ pub struct Look {
     changed: (i64, i64),
     /// Whether it has other names, so that it may have come here without being written.
     linked: bool,
-    /// Whether everybody may read it, as far as its mode says.
-    pub is_for_all: bool,
 }
 
 impl Look {
@@ -67,7 +67,6 @@ impl Look {
             signature: Signature::of(metadata),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
             linked: metadata.nlink() > 1,
-            is_for_all: metadata.mode() & 0o444 == 0o444,
         }
     }
 
@@ -157,9 +156,15 @@ impl Waiting {
             _ if self.moved => self.since,
             Writer::Writing => self.since + quiet.open,
             Writer::Unknown if self.look.signature.bytes == 0 => self.since + quiet.open,
-            Writer::Unknown | Writer::Done => self.since + quiet.settle,
+            Writer::Unknown | Writer::Done | Writer::HasItOpen => self.since + quiet.settle,
         };
         self.not_before.map_or(settled, |not_before| settled.max(not_before))
+    }
+
+    /// Whether it was left alone for so long that it is taken though somebody may have it open.
+    fn is_given_up(&self, quiet: Quiet, now: Instant) -> bool {
+        let is_open = matches!(self.writer, Writer::Writing | Writer::HasItOpen);
+        is_open && self.since + quiet.open <= now
     }
 }
 
@@ -174,6 +179,8 @@ pub struct Ready {
     pub via: Via,
     /// Since when it is ready.
     pub since: Instant,
+    /// It is taken even if somebody has it open for writing, since they have not written for so long.
+    pub though_open: bool,
 }
 
 /// What is known of a file that is waiting.
@@ -181,7 +188,7 @@ pub struct Ready {
 pub struct Seen {
     /// How long it has to be left alone still; nothing if it is ready.
     pub left: Duration,
-    /// What it waits for, as the setting that says how long.
+    /// What it waits for, as the setting that says how long; or `open`, if somebody has it open.
     pub setting: &'static str,
     /// How often it could not be taken.
     pub failures: u32,
@@ -252,7 +259,8 @@ impl WaitingRoom {
             return None;
         }
         file.handed_out = true;
-        Some(Ready { name, look: file.look, via: file.via, since: due })
+        let though_open = file.is_given_up(*quiet, now);
+        Some(Ready { name, look: file.look, via: file.via, since: due, though_open })
     }
 
     /// Takes note of a file that was put back because it changed after it was taken: somebody
@@ -280,7 +288,9 @@ impl WaitingRoom {
         let due = file.due(self.quiet);
         let left =
             if file.handed_out { Duration::ZERO } else { due.saturating_duration_since(now) };
-        let setting = if file.not_before.is_some_and(|not_before| not_before == due) {
+        let setting = if file.writer == Writer::HasItOpen {
+            "open"
+        } else if file.not_before.is_some_and(|not_before| not_before == due) {
             "retry"
         } else if due == file.since + self.quiet.open && self.quiet.open > self.quiet.settle {
             "open_settle_ms"
@@ -335,6 +345,22 @@ impl WaitingRoom {
         file.not_before = Some(now + pause * (1 << file.failures.min(4)));
         file.failures += 1;
         self.settling.insert((file.due(self.quiet), name.clone()));
+    }
+
+    /// A file that was handed out is still open for writing: it is looked at again after a pause, or
+    /// when it changes or is closed.
+    pub fn is_written(&mut self, name: &Name, now: Instant, pause: Duration) {
+        if self.files.len() > self.files_max {
+            // The next scan finds it again.
+            self.missed = true;
+            self.files.remove(name);
+        } else if let Some(file) = self.files.get_mut(name) {
+            file.handed_out = false;
+            file.moved = false;
+            file.writer = Writer::HasItOpen;
+            file.not_before = Some(now + pause);
+            self.settling.insert((file.due(self.quiet), name.clone()));
+        }
     }
 
     /// Whether all files that are left could not be taken in this many tries.

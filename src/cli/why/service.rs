@@ -35,7 +35,8 @@ pub(super) struct Told {
 /// What the service knows of a file in the inbox.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// The setting that says how long it has to be left alone, or `retry`.
+    /// The setting that says how long it has to be left alone, or `retry`, or `open` if somebody has
+    /// it open for writing.
     pub(super) setting: String,
     /// How long still.
     pub(super) left: Duration,

@@ -58,6 +58,13 @@ impl Words<'_> {
             ),
             Some(Seen { left, setting, .. }) if !left.is_zero() => {
                 let intake = &self.settings.intake;
+                if setting == "open" {
+                    return format!(
+                        "{name}: somebody has it open for writing; it is taken once it is closed, or \
+                         was left alone for intake.open_settle_ms, which is {}",
+                        intake.open_settle_ms
+                    );
+                }
                 let (ms, since) = if setting == "open_settle_ms" {
                     let since = "somebody may still be writing to it";
                     (intake.open_settle_ms, since)

@@ -5,7 +5,7 @@ const QUIET: Quiet = Quiet { settle: Duration::from_secs(2), open: Duration::fro
 fn look(bytes: u64, changed_ago: i64) -> Look {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
     let changed = (now.as_secs() as i64 - changed_ago, 0);
-    Look { signature: Signature::for_tests(bytes), changed, linked: false, is_for_all: true }
+    Look { signature: Signature::for_tests(bytes), changed, linked: false }
 }
 
 fn name() -> Name {

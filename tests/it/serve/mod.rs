@@ -23,3 +23,4 @@ mod surface;
 mod torn;
 mod watching;
 mod why;
+mod writers;

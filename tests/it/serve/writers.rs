@@ -1,0 +1,125 @@
+//! Files that somebody still has open: nobody saw them being opened, and they have settled long ago.
+
+use crate::kit::Sandbox;
+use crate::kit::cases::classic;
+use std::fs::{self, File};
+use std::io::Write;
+
+const NAMES: [&str; 5] = ["new/1", "newer/deep/er/2", "newest/3", "4", "moved/5"];
+
+/// So long that no test waits for its end.
+const OPEN_SETTLE_MS: u32 = 600_000;
+
+/// Files of which a half is written.
+struct HalfWritten {
+    text: String,
+    files: Vec<File>,
+}
+
+impl HalfWritten {
+    fn new(sandbox: &Sandbox, names: &[&str]) -> HalfWritten {
+        let text = classic(3, "YNY");
+        let begin = |name: &&str| {
+            let path = sandbox.path("inbox").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let mut file = File::create(path).unwrap();
+            file.write_all(&text.as_bytes()[..text.len() / 2]).unwrap();
+            file
+        };
+        HalfWritten { files: names.iter().map(begin).collect(), text }
+    }
+
+    fn finish(mut self) {
+        for file in &mut self.files {
+            file.write_all(&self.text.as_bytes()[self.text.len() / 2..]).unwrap();
+        }
+    }
+}
+
+/// Waits until the service knows of each of these that somebody has it open.
+fn wait_until_known(sandbox: &mut Sandbox, names: &[&str]) {
+    for name in names {
+        sandbox.wait_until("it is known to be open", |sandbox| {
+            let told = sandbox.run("why", &[name]).stdout;
+            assert!(!told.contains("graded as attempt"), "{told}");
+            // If it was seen to be written to as well, that is told.
+            told.contains("somebody has it open") || told.contains("somebody may still be writing")
+        });
+    }
+}
+
+fn are_whole(sandbox: &mut Sandbox, submissions: usize) {
+    for row in sandbox.wait_for(submissions) {
+        assert_eq!(row.columns(&["attempt", "cases", "unreadable", "status"]), "1|3|0|graded");
+    }
+}
+
+#[test]
+fn files_that_are_written_in_folders_just_made_are_graded_whole() {
+    for watch in ["auto", "off"] {
+        let mut sandbox = Sandbox::new();
+        sandbox.set("intake.watch", watch).set("intake.scan_every_ms", 100);
+        sandbox.set("intake.open_settle_ms", OPEN_SETTLE_MS).start();
+        let written = HalfWritten::new(&sandbox, &NAMES);
+        wait_until_known(&mut sandbox, &NAMES);
+        let still_open = sandbox.metrics().of("gridmark_still_open_total");
+        assert!(watch == "auto" || still_open >= 5.0, "{still_open}");
+        // They hold up nobody else.
+        sandbox.rename_in("other", classic(1, "YYY"));
+        sandbox.wait_for(1);
+        written.finish();
+        are_whole(&mut sandbox, 6);
+    }
+}
+
+#[test]
+fn files_whose_writers_outlive_the_service_are_graded_whole() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.open_settle_ms", OPEN_SETTLE_MS).start();
+    let written = HalfWritten::new(&sandbox, &NAMES);
+    sandbox.kill();
+    sandbox.start();
+    wait_until_known(&mut sandbox, &NAMES);
+    sandbox.stop();
+    sandbox.start();
+    wait_until_known(&mut sandbox, &NAMES);
+    written.finish();
+    are_whole(&mut sandbox, 5);
+}
+
+#[test]
+fn a_file_that_is_renamed_or_moved_in_while_it_is_written_is_graded_whole() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.open_settle_ms", OPEN_SETTLE_MS).start();
+    let names = ["renamed", "moved/file"];
+    let written = HalfWritten::new(&sandbox, &[".renamed.part", "../outside/file"]);
+    fs::rename(sandbox.path("inbox/.renamed.part"), sandbox.path("inbox/renamed")).unwrap();
+    fs::rename(sandbox.path("outside"), sandbox.path("inbox/moved")).unwrap();
+    wait_until_known(&mut sandbox, &names);
+    written.finish();
+    are_whole(&mut sandbox, 2);
+}
+
+#[test]
+fn more_writers_than_are_remembered_are_waited_for() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.waiting_files_max", 2).set("intake.scan_every_ms", 100);
+    sandbox.set("intake.open_settle_ms", OPEN_SETTLE_MS).start();
+    let written = HalfWritten::new(&sandbox, &NAMES);
+    // Scans come by again and again, and take none.
+    sandbox.wait_for_scans(5);
+    sandbox.rename_in("other", classic(1, "YYY"));
+    sandbox.wait_for(1);
+    written.finish();
+    are_whole(&mut sandbox, 6);
+}
+
+#[test]
+fn a_file_that_is_never_closed_is_taken_once_it_was_left_alone_for_long() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.open_settle_ms", 400).start();
+    let written = HalfWritten::new(&sandbox, &["new/1"]);
+    let rows = sandbox.wait_for(1);
+    assert_ne!(rows[0].get("cases"), "0");
+    drop(written);
+}
