@@ -79,6 +79,7 @@ pub(super) const RULES: &[Rule] = &[
     live("grade.chunk_cases_max", SOME, |s| s.grade.chunk_cases_max > 0),
     live("grade.chunks_ahead_max", SOME, |s| s.grade.chunks_ahead_max > 0),
     fixed("grade.streams_max", SOME, |s| s.grade.streams_max > 0),
+    live("grade.turn_ms_max", DAY_OR_LESS, |s| s.grade.turn_ms_max <= DAY_MS),
     fixed("grade.case_bytes_max", "a whole number from 4096 up", |s| {
         s.grade.case_bytes_max >= CASE_BYTES_LEAST
     }),

@@ -226,6 +226,8 @@ pub struct Grade {
     pub chunks_ahead_max: usize,
     /// How many large files are graded at the same time.
     pub streams_max: usize,
+    /// How long a large file is graded while others wait for their turn, in milliseconds.
+    pub turn_ms_max: u64,
     /// How many bytes one case, or one line, may have.
     pub case_bytes_max: usize,
     /// How many cases are reported, each by its own row, when a file ends before them.
@@ -248,6 +250,7 @@ impl Default for Grade {
             chunk_cases_max: 4_096,
             chunks_ahead_max: 8,
             streams_max: 2,
+            turn_ms_max: 1_000,
             case_bytes_max: 64 * KIB,
             missing_cases_max: 1_000,
             tries_max: 3,

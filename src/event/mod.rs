@@ -66,6 +66,12 @@ pub fn recovered(claims: usize, released: usize) {
     }
 }
 
+/// A large file that is not done yet makes room for the next one.
+pub fn turn_over(name: &Name) {
+    counter!("gridmark_turns_total").increment(1);
+    debug!(%name, "its turn is over; it is graded on when others had theirs");
+}
+
 /// The process died while these were graded, and one of them may be why.
 pub fn deaths_counted<'a>(names: impl Iterator<Item = &'a Name>) {
     for name in names {

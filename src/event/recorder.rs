@@ -65,7 +65,7 @@ const SECONDS_BUCKETS: [f64; 22] = [
 const CASES_BUCKETS: [f64; 10] =
     [1.0, 4.0, 16.0, 64.0, 256.0, 1_024.0, 4_096.0, 16_384.0, 65_536.0, 262_144.0];
 
-const COUNTERS: [(&str, Unit, &str); 26] = [
+const COUNTERS: [(&str, Unit, &str); 27] = [
     ("gridmark_read_bytes_total", Unit::Bytes, "Bytes of submissions that were read."),
     ("gridmark_report_bytes_total", Unit::Bytes, "Bytes of reports that were made durable."),
     ("gridmark_claimed_total", Unit::Count, "Files taken from the inbox."),
@@ -77,6 +77,7 @@ const COUNTERS: [(&str, Unit, &str); 26] = [
     ("gridmark_writers_unknown_total", Unit::Count, "Files that may have been open for writing."),
     ("gridmark_put_back_total", Unit::Count, "Files put back because they changed while read."),
     ("gridmark_put_back_errors_total", Unit::Count, "Files that could not be put back, by tries."),
+    ("gridmark_turns_total", Unit::Count, "Times that a large file made room for the next one."),
     ("gridmark_grade_errors_total", Unit::Count, "Failed tries to grade a submission."),
     ("gridmark_commit_errors_total", Unit::Count, "Failed tries to make marks durable."),
     ("gridmark_recovered_claims_total", Unit::Count, "Submissions taken up from an earlier run."),

@@ -20,11 +20,13 @@ use crate::rows::CaseRows;
 use crate::submission::{Claimed, Graded, Rules, Signature, Step, Tally};
 use crate::under_way::{Slot, UnderWay};
 use rayon::ThreadPool;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use stream::HalfWay;
 
 /// How long a file is left alone for which the system had too little.
 const STARVED_PAUSE: Duration = Duration::from_millis(200);
@@ -59,6 +61,8 @@ pub struct Grading {
     /// How many batches may be on the pool at a time.
     batches: Budget,
     batches_max: usize,
+    /// Large files whose turn was over, by number.
+    half_way: Mutex<HashMap<i64, HalfWay>>,
 }
 
 /// Why a file was not graded.
@@ -93,7 +97,8 @@ impl Grading {
     /// The stage.
     pub fn new(parts: Parts) -> Grading {
         let batches_max = parts.pool.current_num_threads() * 2;
-        Grading { parts, batches: Budget::new(batches_max), batches_max }
+        let batches = Budget::new(batches_max);
+        Grading { parts, batches, batches_max, half_way: Mutex::default() }
     }
 
     /// Grades small files until the queue has come to its end.

@@ -14,10 +14,11 @@ use crate::judge::Judge;
 use crate::rows::CaseRows;
 use crate::submission::{Prefix, Progress};
 use crate::windows::{Window, Windows};
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read};
-use std::sync::Arc;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -57,11 +58,22 @@ struct Marked {
     took: Duration,
 }
 
+/// What is known of a large file whose turn was over.
+pub(super) struct HalfWay {
+    /// What it looked like.
+    before: Signature,
+    /// All that was graded, hashed.
+    hasher: blake3::Hasher,
+}
+
 /// The rows of a file that have been handed on.
 struct HandedOn {
     hasher: blake3::Hasher,
     total: Tally,
-    bytes: u64,
+    /// What the file looked like before.
+    before: Signature,
+    /// When it is the turn of others.
+    turn_ends: Instant,
 }
 
 impl Grading {
@@ -125,19 +137,26 @@ impl Grading {
             Some(progress) => {
                 let reader = Reader::resume(kind, limits(&rules), &progress.checkpoint)
                     .map_err(|error| Trouble::Failed(format!("its checkpoint: {error}")))?;
-                self.hash_up_to(reader.offset(), &file, &mut hasher, slot)?;
-                let graded = prefix(&hasher);
-                if progress.graded.is_some_and(|before| before != graded) {
-                    let bytes = graded.bytes;
-                    let why = format!("its first {bytes} bytes are not those that they were");
-                    return Err(Trouble::Changed(why));
+                let half_way = self.half_way().remove(&claimed.id).filter(|half_way| {
+                    half_way.before == before && half_way.hasher.count() == reader.offset()
+                });
+                match half_way {
+                    Some(half_way) => {
+                        hasher = half_way.hasher;
+                        (&file).seek(SeekFrom::Start(reader.offset()))?;
+                    }
+                    None => {
+                        self.hash_up_to(reader.offset(), &file, &mut hasher, slot)?;
+                        is_as_it_was(progress, &hasher)?;
+                    }
                 }
                 (reader, progress.tally)
             }
         };
         let (bytes_max, cases_max) = (settings.chunk_bytes_max, settings.chunk_cases_max);
         let rows = Arc::new(self.case_rows(claimed, &rules));
-        let handed_on = HandedOn { hasher, total, bytes: before.bytes };
+        let turn_ends = Instant::now() + Duration::from_millis(settings.turn_ms_max);
+        let handed_on = HandedOn { hasher, total, before, turn_ends };
         let stream = Stream {
             windows: Windows::new(Metered(file), reader, bytes_max, cases_max),
             before,
@@ -145,6 +164,10 @@ impl Grading {
             next_case: total.cases() + 1,
         };
         Ok((stream, handed_on))
+    }
+
+    fn half_way(&self) -> MutexGuard<'_, HashMap<i64, HalfWay>> {
+        self.half_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hashes the part of a file that an earlier run has graded: whether it is still the same, and
@@ -199,7 +222,7 @@ impl Grading {
     }
 
     /// Hands chunks on until there are no more. Whether that settles the file: all of it was handed
-    /// on, or the rest is left to the next start.
+    /// on, or the rest is left to its next turn, or to the next start.
     fn hand_on_chunks(
         &self,
         (claimed, slot): (&mut Claimed, &Slot<'_>),
@@ -226,8 +249,12 @@ impl Grading {
             }
             // What could not be committed is left to the next start, and so is the rest.
             let is_left = !is_last && self.parts.queue.leaves_large();
-            let is_settled = is_last || is_left || self.parts.queue.is_abandoned();
-            if is_settled && !is_left {
+            let is_abandoned = self.parts.queue.is_abandoned();
+            let is_parked = !(is_last || is_left || is_abandoned)
+                && claimed.deaths == 0
+                && handed_on.turn_ends <= Instant::now()
+                && self.parts.queue.has_large();
+            if is_last || is_abandoned && !is_left {
                 self.parts.queue.graded(1);
             }
             let id = claimed.id;
@@ -238,7 +265,13 @@ impl Grading {
             if is_left {
                 self.parts.queue.left(id);
             }
-            if is_settled {
+            if is_parked {
+                let hasher = handed_on.hasher.clone();
+                self.half_way().insert(id, HalfWay { before: handed_on.before, hasher });
+                event::turn_over(&claimed.name);
+                self.parts.queue.push_large(claimed.clone());
+            }
+            if is_last || is_left || is_abandoned || is_parked {
                 return Ok(true);
             }
             if let Some(window) = Arc::into_inner(window) {
@@ -256,10 +289,20 @@ impl HandedOn {
             Some(checkpoint) => Step::Chunk { checkpoint, graded: prefix(&self.hasher) },
             None => {
                 let blake3 = *self.hasher.finalize().as_bytes();
-                Step::Finished { bytes: self.bytes, blake3, total: self.total }
+                Step::Finished { bytes: self.before.bytes, blake3, total: self.total }
             }
         }
     }
+}
+
+/// Makes sure that what an earlier run has graded is still the same.
+fn is_as_it_was(progress: &Progress, hasher: &blake3::Hasher) -> Result<(), Trouble> {
+    let found = prefix(hasher);
+    if progress.graded.is_some_and(|before| before != found) {
+        let why = format!("its first {} bytes are not those that they were", found.bytes);
+        return Err(Trouble::Changed(why));
+    }
+    Ok(())
 }
 
 /// What has been hashed so far.

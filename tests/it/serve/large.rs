@@ -153,11 +153,8 @@ fn a_large_file_that_changes_while_it_is_graded_is_failed_and_may_be_handed_in_a
     assert_eq!(rows[1].columns(&["attempt", "status", "archived_as"]), "2|graded|p~2");
 }
 
-#[test]
-fn huge_files_do_not_hold_up_small_ones() {
-    let mut sandbox = Sandbox::new();
-    sandbox.set("grade.threads_max", 1).start();
-    // Files with nothing in them take no time to write, and no end to read.
+/// Hands in three files that take no time to write, since nothing is in them, and no end to read.
+fn hand_in_endless_ones(sandbox: &mut Sandbox) {
     for i in 0..3 {
         sandbox.write(format!("outside/{i}"), classic(1, "YN"));
         let file = File::options().write(true).open(sandbox.path(format!("outside/{i}"))).unwrap();
@@ -171,6 +168,63 @@ fn huge_files_do_not_hold_up_small_ones() {
     });
     sandbox
         .wait_until("they are being graded", |sandbox| sandbox.rows("folders/huge.csv").len() > 2);
+}
+
+#[test]
+fn large_files_take_turns() {
+    let mut sandbox = streaming();
+    sandbox.set("grade.turn_ms_max", 1).start();
+    hand_in_endless_ones(&mut sandbox);
+    // In the same folder or another, they are not held up by those that come to no end.
+    let text = large_classic(100);
+    for name in ["huge/4", "other/5", "6"] {
+        sandbox.rename_in(name, &text);
+    }
+    let rows = sandbox.wait_for(3);
+    for row in &rows {
+        assert_eq!(row.get("blake3"), blake3::hash(text.as_bytes()).to_hex().as_str());
+    }
+    sandbox.stop();
+}
+
+#[test]
+fn taking_turns_makes_no_difference_to_marks() {
+    let mut sandbox = streaming();
+    sandbox.set("grade.turn_ms_max", 0).set("grade.streams_max", 3);
+    let texts: Vec<String> = (0..9).map(|i| large_classic(60 + i * 20)).collect();
+    for (i, text) in texts.iter().enumerate() {
+        sandbox.write(format!("inbox/{}/{i}", i % 2), text);
+    }
+    sandbox.start();
+    let rows = sandbox.wait_for(texts.len());
+    for row in &rows {
+        let number: usize = row.get("submission")[2..].parse().unwrap();
+        assert_eq!(row.get("blake3"), blake3::hash(texts[number].as_bytes()).to_hex().as_str());
+    }
+    assert!(sandbox.metrics().of("gridmark_turns_total") > 20.0, "they took no turns");
+    // Each has all of its rows, in the order of its cases, whoever else has rows in between.
+    for (i, text) in texts.iter().enumerate() {
+        let mut alone = Sandbox::new();
+        alone.set("grade.case_bytes_max", 4096);
+        alone.write(format!("inbox/{}/{i}", i % 2), text);
+        alone.start();
+        alone.wait_for(1);
+        let report = format!("folders/{}.csv", i % 2);
+        let name = format!("{}/{i}", i % 2);
+        let mut rows = sandbox.rows(&report);
+        rows.retain(|row| row.get("submission") == name);
+        assert_eq!(rows, alone.rows(&report));
+    }
+    sandbox.stop();
+    let told = sandbox.run("verify", &[] as &[&str]);
+    assert!(told.stdout.contains("all agrees"), "{told:?}");
+}
+
+#[test]
+fn huge_files_do_not_hold_up_small_ones() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("grade.threads_max", 1).start();
+    hand_in_endless_ones(&mut sandbox);
     for i in 0..50 {
         sandbox.rename_in(format!("small/{i}"), hexudoku(i % 17));
     }
