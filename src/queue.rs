@@ -134,27 +134,34 @@ impl Queue {
 
     /// Whether these files, with their sizes in bytes, fit in together with what waits already:
     /// tells for each in turn. An empty queue takes any one file; large files may fill half of it,
-    /// and so may the small ones of one folder.
+    /// and so may the small ones of one folder; of the large ones' half, one folder's may fill half.
     pub fn admit<'a>(&self, files: impl IntoIterator<Item = (&'a Name, u64)>) -> Vec<bool> {
         let (state, limits) = (self.state(), self.limits());
         let half = limits.files_max / 2;
         let (mut all, mut bytes) = (state.files(), state.bytes);
         let (mut large_files, mut large_bytes) = (state.large.len(), state.large_bytes);
-        let mut of_folder: HashMap<&[u8], usize> = HashMap::new();
+        let mut of_folder: HashMap<(&[u8], bool), (usize, u64)> = HashMap::new();
         let mut admit = |(name, size): (&'a Name, u64)| {
             let (weight, large) = (self.weight(size), self.is_large(size));
             let folder = name.folder().unwrap_or_default();
-            let mates =
-                of_folder.entry(folder).or_insert_with(|| state.small.len_of_folder(folder));
+            let lane = if large { &state.large } else { &state.small };
+            let (mates, their_bytes) = of_folder
+                .entry((folder, large))
+                .or_insert_with(|| lane.of_folder(folder, |claimed| self.weight(claimed.bytes)));
             let fits = all < limits.files_max && bytes + weight <= limits.bytes_max;
+            let fits_mates =
+                *mates == 0 || (*mates < half / 2 && *their_bytes + weight <= limits.bytes_max / 4);
             let fits_large = large_files == 0
-                || (large_files < half && large_bytes + weight <= limits.bytes_max / 2);
+                || (large_files < half
+                    && large_bytes + weight <= limits.bytes_max / 2
+                    && fits_mates);
             let fits_half = if large { fits_large } else { *mates < half.max(1) };
             let admitted = all == 0 || (fits && fits_half);
             if admitted {
                 all += 1;
                 bytes += weight;
-                *mates += usize::from(!large);
+                *mates += 1;
+                *their_bytes += weight;
                 large_files += usize::from(large);
                 large_bytes += if large { weight } else { 0 };
             }

@@ -69,7 +69,17 @@ fn it_admits_what_fits_and_large_files_into_one_half() {
     let queue = Queue::new(LIMITS);
     assert_eq!(admit(&queue, &["a", "b", "c", "d", "e"], &[1; 5]), [true, true, true, true, false]);
     let sizes = [1_000, 1_000, 1_000, 1];
-    assert_eq!(admit(&queue, &["a"; 4], &sizes), [true, true, false, true]);
+    assert_eq!(admit(&queue, &["a", "b", "c", "a"], &sizes), [true, true, false, true]);
+}
+
+#[test]
+fn large_files_of_one_folder_leave_room_for_those_of_others() {
+    let queue = Queue::new(Limits { files_max: 16, bytes_max: 160, ..LIMITS });
+    let folders = ["a", "a", "a", "a", "a", "b", "b", "a", "c", "c"];
+    let admitted = [true, true, true, true, false, true, true, false, true, true];
+    assert_eq!(admit(&queue, &folders, &[1_000; 10]), admitted);
+    queue.push_all((1..=4).map(|id| Claimed { bytes: 1_000, ..file_in("a", id) }));
+    assert_eq!(admit(&queue, &["a", "b"], &[1_000; 2]), [false, true]);
 }
 
 #[test]
