@@ -12,6 +12,7 @@ pub use attempt::{Guard, Moves, try_moves};
 pub use quarantine::{Put, note_name};
 pub use taking::{Places, Reader, Taken, Taker};
 
+use crate::owner::make_folders;
 use crate::submission::{Claimed, Name, Signature};
 use folder::{Folder, copy, rename_no_replace};
 use rustix::fs::{AtFlags, Mode, OFlags, unlinkat};
@@ -57,7 +58,7 @@ impl Archive {
     /// If a folder cannot be made.
     pub fn open(inbox: PathBuf, archive: PathBuf, quarantine: PathBuf) -> io::Result<Archive> {
         for folder in [&inbox, &archive, &quarantine] {
-            std::fs::create_dir_all(folder)?;
+            make_folders(folder)?;
         }
         Ok(Archive::of(inbox, archive, quarantine))
     }
