@@ -2,9 +2,10 @@
 
 use super::Error;
 use super::config::SettingArgs;
-use crate::config::{Paths, Settings};
-use crate::ledger::{self, Ledger};
+use crate::config::{Loaded, Paths, Settings};
+use crate::ledger::Ledger;
 use crate::printable::bytes_of;
+use crate::recovery::look_for_loss;
 use crate::submission::Name;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -24,27 +25,35 @@ pub(super) struct Whose {
 impl Whose {
     /// The settings of that service.
     pub(super) fn settings(&self) -> Result<Settings, Error> {
+        self.loaded().map(|loaded| loaded.settings)
+    }
+
+    /// The same, and where each comes from.
+    pub(super) fn loaded(&self) -> Result<Loaded, Error> {
         Whose::read(SettingArgs::of_place(self.config.clone(), self.root.clone()))
     }
 
     /// The settings without the settings file, if it is said without it where the service works.
     pub(super) fn by_root(&self) -> Option<Result<Settings, Error>> {
         let root = self.root.clone()?;
-        Some(Whose::read(SettingArgs::of_place(None, Some(root))))
+        let read = Whose::read(SettingArgs::of_place(None, Some(root)));
+        Some(read.map(|loaded| loaded.settings))
     }
 
-    fn read(args: SettingArgs) -> Result<Settings, Error> {
-        let mut settings = args.load()?.settings;
-        let root = &mut settings.paths.root;
+    fn read(args: SettingArgs) -> Result<Loaded, Error> {
+        let mut loaded = args.load()?;
+        let root = &mut loaded.settings.paths.root;
         *root = std::path::absolute(&root).map_err(Error::io("find", root))?;
-        Ok(settings)
+        Ok(loaded)
     }
 }
 
-/// Opens the ledger for reading; `None` if the service has never run there.
+/// Opens the ledger for reading; `None` if the service has never run there. One that is lost is told
+/// as the service tells it.
 pub(super) fn open_ledger(paths: &Paths) -> Result<Option<Ledger>, Error> {
-    Ok(Ledger::open_to_read(&paths.ledger())
-        .map_err(|error: ledger::Error| crate::service::Error::from(error))?)
+    let path = paths.ledger();
+    let opened = look_for_loss(&path, &paths.reports()).and_then(|()| Ledger::open_to_read(&path));
+    Ok(opened.map_err(crate::service::Error::from)?)
 }
 
 /// What somebody means.

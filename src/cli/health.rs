@@ -2,8 +2,10 @@
 
 use super::Error;
 use super::asked::Whose;
+use crate::config::Origin;
 use crate::http::{self, Answer};
 use crate::lock::Holder;
+use crate::owner::Denied;
 use crate::printable;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -13,7 +15,8 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The first line is the answer, and the lines below it say why. The service is asked at the address
-that it has written into its state folder, or, for somebody who may not look there, at http.listen.
+that it has written into its state folder, or, for somebody who may not look there, at http.listen,
+if that is set.
 
 Exit code: 0 if it is well, 1 if not or if it does not answer, 2 if the command was typed wrongly.")]
 pub struct Args {
@@ -54,18 +57,25 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
 
 /// Where that service says that it listens, or why that is not known.
 fn address(whose: &Whose) -> Result<Result<SocketAddr, String>, Error> {
-    let settings = whose.settings()?;
-    let paths = &settings.paths;
+    let loaded = whose.loaded()?;
+    let paths = &loaded.settings.paths;
     let root = printable::path(&paths.root);
     let lock = paths.lock();
     let holder = match Holder::now(&lock) {
         Ok(Some(holder)) => holder,
         Ok(None) => return Ok(Err(format!("no service runs at {root}"))),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            return Ok(Ok(settings.http.listen));
-        }
         Err(error) => {
-            return Ok(Err(format!("cannot read {}: {error}", printable::path(&lock))));
+            let listen = loaded.settings.http.listen;
+            return Ok(match Denied::of(&lock) {
+                // Whoever sets it says that it is this service's.
+                Some(_) if *loaded.origin("http.listen") != Origin::Default => Ok(listen),
+                Some(denied) => Err(format!(
+                    "it cannot be told which service is this root's: {denied}\n{}, or ask whoever \
+                     listens at an address: `gridmark health --at {listen}`",
+                    denied.remedy("gridmark health ...")
+                )),
+                None => Err(format!("cannot read {}: {error}", printable::path(&lock))),
+            });
         }
     };
     let process = holder.process;

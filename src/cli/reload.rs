@@ -5,6 +5,7 @@ use super::{Error, complain};
 use crate::config::Paths;
 use crate::http::{self, Answer};
 use crate::lock::{Holder, is_held};
+use crate::owner::Denied;
 use crate::printable;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{self, Write};
@@ -82,7 +83,12 @@ fn ask(paths: &Paths) -> Result<String, String> {
     let none = || format!("no service runs at {root}");
     let holder = match Holder::of(&lock) {
         Ok(holder) => holder.ok_or_else(none)?,
-        Err(error) => return Err(format!("cannot read {}: {error}", printable::path(&lock))),
+        Err(error) => {
+            return Err(match Denied::of(&lock) {
+                Some(denied) => format!("{denied}; {}", denied.remedy("gridmark reload ...")),
+                None => format!("cannot read {}: {error}", printable::path(&lock)),
+            });
+        }
     };
     let process = holder.process;
     // Nobody else is to get the signal: it would end most programs.

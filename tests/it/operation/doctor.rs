@@ -402,6 +402,10 @@ fn an_address_that_is_taken_or_not_ours_is_told() {
     let address = taken.local_addr().unwrap().to_string();
     let told = sandbox.run("doctor", &["--listen", &address]);
     fails(&told, "address", &[&address, "taken by another program", "ss -ltnp", "http.listen"]);
+    let other = Sandbox::started();
+    let process = format!("another gridmark, process {}, listens there", other.process());
+    let told = sandbox.run("doctor", &["--listen", &other.address().to_string()]);
+    fails(&told, "address", &[&process, "http.listen"]);
     // A network that stands in books alone.
     let told = sandbox.run("doctor", &["--listen", "192.0.2.1:9464"]);
     fails(&told, "address", &["192.0.2.1:9464 is not to be had", "ip -brief address"]);

@@ -365,6 +365,17 @@ fn a_ledger_that_is_lost_is_not_taken_for_a_new_one() {
         );
         assert!(stderr.contains("put a copy of it in its place, from a backup"), "{stderr}");
         assert_eq!(sandbox.report_bytes(), reports);
+        // Whoever asks is told the same.
+        for args in [
+            &["verify"][..],
+            &["verify", "--repair"],
+            &["why", "team/1"],
+            &["backup", "copy"],
+            &["retry", "team/1"],
+        ] {
+            let told = sandbox.run(args[0], &args[1..]);
+            assert_eq!((told.code, told.stderr), (Some(2), stderr.clone()), "{args:?}");
+        }
     }
     // Whoever wants to begin anew can, and nothing is overwritten.
     fs::rename(sandbox.path("reports"), sandbox.path("old reports")).unwrap();
