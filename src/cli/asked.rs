@@ -40,6 +40,11 @@ impl Whose {
         Some(read.map(|loaded| loaded.settings))
     }
 
+    /// The settings file that is named, if one is.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     fn read(args: SettingArgs) -> Result<Loaded, Error> {
         let mut loaded = args.load()?;
         let root = &mut loaded.settings.paths.root;

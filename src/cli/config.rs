@@ -63,6 +63,11 @@ impl SettingArgs {
         SettingArgs { config, root, listen: None, settle: None }
     }
 
+    /// The settings file, if there is one.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     /// The settings in force: defaults, the settings file, the environment, these flags.
     ///
     /// # Errors
