@@ -89,7 +89,10 @@ pub(super) fn asked(paths: &Paths, typed: &Path) -> Asked {
     match found {
         Some(asked) => asked,
         None if typed.is_absolute() => Asked::Elsewhere,
-        None => Asked::Named(names(typed.as_os_str())),
+        None => match names(typed.as_os_str()) {
+            names if names.is_empty() => Asked::Elsewhere,
+            names => Asked::Named(names),
+        },
     }
 }
 
@@ -138,7 +141,7 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// The names that these characters may stand for: the bytes themselves, or what reports show like
-/// this.
+/// this. What leads out of the inbox is no name.
 fn names(typed: &OsStr) -> Vec<Name> {
     let mut names = vec![Name::from_bytes(typed.as_bytes())];
     if let Some(text) = typed.to_str() {
@@ -150,7 +153,15 @@ fn names(typed: &OsStr) -> Vec<Name> {
             }
         }
     }
+    names.retain(is_within);
     names
+}
+
+fn is_within(name: &Name) -> bool {
+    let bytes = name.as_bytes();
+    let mut parts = bytes.split(|&byte| byte == b'/');
+    let is_plain = !bytes.starts_with(b"/") && !bytes.contains(&0);
+    is_plain && parts.all(|part| part != b"." && part != b"..")
 }
 
 #[cfg(test)]
@@ -175,6 +186,15 @@ mod tests {
         let typed = Path::new(r"'=team\xFF/p");
         let meant = [&br"'=team\xFF/p"[..], b"'=team\xff/p", b"=team\xff/p"].map(name);
         assert_eq!(asked(&paths, typed), Asked::Named(meant.to_vec()));
+        for outside in ["../p", "team/../../p", "./p", r"\x2E\x2E/p"] {
+            let meant = asked(&paths, Path::new(outside));
+            let Asked::Named(names) = meant else {
+                assert_eq!(meant, Asked::Elsewhere);
+                continue;
+            };
+            // The characters themselves are a name.
+            assert_eq!(names, [name(outside.as_bytes())]);
+        }
     }
 
     #[test]
