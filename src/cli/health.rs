@@ -2,6 +2,7 @@
 
 use super::Error;
 use super::asked::Whose;
+use super::config::address as typed_address;
 use crate::config::Origin;
 use crate::http::{self, Answer};
 use crate::lock::Holder;
@@ -24,7 +25,8 @@ pub struct Args {
     #[arg(long)]
     live: bool,
     /// Ask whoever listens at this address
-    #[arg(long, value_name = "ADDR", conflicts_with_all = ["root", "config"])]
+    #[arg(long, value_name = "ADDR", value_parser = typed_address,
+        conflicts_with_all = ["root", "config"])]
     at: Option<SocketAddr>,
     #[command(flatten)]
     whose: Whose,
