@@ -15,6 +15,7 @@ pub use quarantine::{Put, note_name};
 pub use standing::{Inspector, Standing};
 pub use taking::{Places, Reader, Taken, Taker};
 
+use crate::owner::make_folders;
 use crate::submission::{Claimed, Name, Signature};
 use folder::{Folder, copy, rename_no_replace};
 use rustix::fs::{AtFlags, Mode, OFlags, unlinkat};
@@ -60,7 +61,7 @@ impl Archive {
     /// If a folder cannot be made.
     pub fn open(inbox: PathBuf, archive: PathBuf, quarantine: PathBuf) -> io::Result<Archive> {
         for folder in [&inbox, &archive, &quarantine] {
-            std::fs::create_dir_all(folder)?;
+            make_folders(folder)?;
         }
         Ok(Archive::of(inbox, archive, quarantine))
     }

@@ -3,13 +3,21 @@
 
 use crate::archive::{Archive, note_name};
 use crate::config::Settings;
-use crate::ledger::{self, Ledger};
+use crate::ledger::{self, Ledger, Report};
+use crate::owner::keep;
 use crate::printable;
+use crate::recovery::look_for_loss;
 use crate::submission::Name;
-use std::fs::File;
+use rustix::io::Errno;
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+/// The modes of what is made, until it has that of what it is a copy of.
+const OWN_FOLDER: u32 = 0o700;
+const OWN_FILE: u32 = 0o600;
 
 /// Why no backup could be made.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +49,14 @@ pub enum Error {
     /// The ledger cannot be used.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
+    /// What is to be copied cannot be read.
+    #[error("cannot read {}", printable::path(path))]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A file cannot be copied.
     #[error("cannot copy to {}", printable::path(path))]
     Io {
@@ -94,21 +110,8 @@ pub fn backup(
     if let Some(within) = folders.iter().find(|folder| into.starts_with(folder)) {
         return Err(Error::Within { path: into, within: within.clone() });
     }
-    let Some(ledger) = Ledger::open_to_read(&paths.ledger())? else {
-        return Err(Error::NoLedger { path: paths.state() });
-    };
-    make_empty(&into)?;
-    for folder in ["inbox", "archive", "quarantine", "reports", "state"] {
-        let path = into.join(folder);
-        std::fs::create_dir(&path).map_err(|source| Error::Io { path, source })?;
-    }
-    let copy = into.join("state/ledger.db");
-    ledger.copy_to(&copy)?;
-    drop(ledger);
     // All the rest is what this copy tells: whatever is taken, graded or added since is not in it.
-    let Some(ledger) = Ledger::open_to_read(&copy)? else {
-        return Err(Error::NoLedger { path: into.join("state") });
-    };
+    let ledger = begin(settings, &folders, &into)?;
     let archive = Archive::of(paths.inbox(), paths.archive(), paths.quarantine());
     let backup = Backup {
         archive: &archive,
@@ -128,16 +131,37 @@ pub fn backup(
         copied.missing.retain(|missing| *missing != place);
     }
     for report in ledger.reports()?.into_iter().filter(|report| report.length > 0) {
-        let (from, to) = (paths.reports(), into.join("reports"));
-        let from = from.join(report.path.as_path());
-        match copy_start(&from, &to.join(report.path.as_path()), report.length)? {
+        let reports = paths.reports();
+        match copy_report(&reports, &into.join("reports"), &report)? {
             true => copied.reports += 1,
-            false => copied.damaged.push(from),
+            false => copied.damaged.push(reports.join(report.path.as_path())),
         }
     }
     let synced = File::open(&into).and_then(|folder| Ok(rustix::fs::syncfs(folder.as_fd())?));
     synced.map_err(|source| Error::Io { path: into, source })?;
     Ok(copied)
+}
+
+/// Makes the root of the copy, and the ledger in it, which is then open.
+fn begin(settings: &Settings, folders: &[PathBuf; 5], into: &Path) -> Result<Ledger, Error> {
+    let paths = &settings.paths;
+    let original = paths.ledger();
+    look_for_loss(&original, &paths.reports())?;
+    let Some(ledger) = Ledger::open_to_read(&original)? else {
+        return Err(Error::NoLedger { path: paths.state() });
+    };
+    make_empty(into)?;
+    let names = ["inbox", "archive", "quarantine", "reports", "state"];
+    for (name, folder) in names.into_iter().zip(folders) {
+        make_folder(folder, &into.join(name))?;
+    }
+    let copy = into.join("state/ledger.db");
+    ledger.copy_to(&copy)?;
+    make_alike(&original, &copy)?;
+    match Ledger::open_to_read(&copy)? {
+        Some(ledger) => Ok(ledger),
+        None => Err(Error::NoLedger { path: into.join("state") }),
+    }
 }
 
 fn make_empty(into: &Path) -> Result<(), Error> {
@@ -148,10 +172,66 @@ fn make_empty(into: &Path) -> Result<(), Error> {
             Some(_) => Err(Error::Occupied { path: into.to_owned() }),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            std::fs::create_dir_all(into).map_err(failed)
+            if let Some(above) = into.parent() {
+                std::fs::create_dir_all(above).map_err(failed)?;
+            }
+            // What is in it, only whoever makes it may hand on.
+            DirBuilder::new().mode(OWN_FOLDER).create(into).map_err(failed)
         }
         Err(_) if into.symlink_metadata().is_ok() => Err(Error::Occupied { path: into.to_owned() }),
         Err(error) => Err(failed(error)),
+    }
+}
+
+/// Makes a folder of the copy, of the same owner and mode as the one that is copied.
+fn make_folder(from: &Path, to: &Path) -> Result<(), Error> {
+    let made = DirBuilder::new().mode(OWN_FOLDER).create(to);
+    made.map_err(|source| Error::Io { path: to.to_owned(), source })?;
+    make_alike(from, to)
+}
+
+/// Makes the folders below `to` that lead to this file, as they are below `from`.
+fn make_folders(from: &Path, to: &Path, file: &Name) -> Result<(), Error> {
+    let (mut from, mut to) = (from.to_owned(), to.to_owned());
+    for part in Path::new(file.split().0) {
+        from.push(part);
+        to.push(part);
+        if to.symlink_metadata().is_err() {
+            make_folder(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives what was made the owner and the mode of what it is a copy of.
+fn make_alike(from: &Path, to: &Path) -> Result<(), Error> {
+    let found = match rustix::fs::stat(from) {
+        // A folder that is not there, or not any more, is the owner's alone in the copy.
+        Err(Errno::NOENT) => return Ok(()),
+        found => found.map_err(|why| Error::Read { path: from.to_owned(), source: why.into() })?,
+    };
+    let kept = File::open(to).and_then(|made| keep(made, &found));
+    kept.map_err(|source| Error::Io { path: to.to_owned(), source })
+}
+
+/// Copies what there is of a file, up to `length` bytes, with its owner and mode; how many bytes.
+fn copy_file(file: &File, to: &Path, length: u64) -> Result<u64, Error> {
+    let copied = (|| {
+        let mut copy = OpenOptions::new().write(true).create_new(true).mode(OWN_FILE).open(to)?;
+        let copied = io::copy(&mut file.take(length), &mut copy)?;
+        keep(&copy, &rustix::fs::fstat(file)?)?;
+        Ok(copied)
+    })();
+    copied.map_err(|source| Error::Io { path: to.to_owned(), source })
+}
+
+/// Whether there is a file.
+fn is_file(path: &Path) -> Result<bool, Error> {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    match path.symlink_metadata() {
+        Err(error) if matches!(error.kind(), NotADirectory | NotFound) => Ok(false),
+        Err(source) => Err(Error::Read { path: path.to_owned(), source }),
+        Ok(found) => Ok(found.is_file()),
     }
 }
 
@@ -176,42 +256,34 @@ impl Backup<'_> {
     /// Copies a file of the archive (0) or of quarantine (1); whether there was one.
     fn file(&self, at: usize, name: &Name) -> Result<bool, Error> {
         let (from, to) = (self.from[at].join(name.as_path()), self.into[at].join(name.as_path()));
-        if !from.symlink_metadata().is_ok_and(|found| found.is_file()) {
+        if !is_file(&from)? {
             return Ok(false);
         }
-        let copied = (|| {
-            if let Some(folder) = to.parent() {
-                std::fs::create_dir_all(folder)?;
-            }
-            if self.links && std::fs::hard_link(&from, &to).is_ok() {
-                return Ok(());
-            }
-            let opened = match at {
-                0 => self.archive.read(name),
-                _ => self.archive.read_quarantined(name),
-            };
-            let (mut file, mut copy) = (opened?, File::create_new(&to)?);
-            io::copy(&mut file, &mut copy).map(drop)
-        })();
-        match copied {
-            Ok(()) => Ok(true),
+        make_folders(&self.from[at], &self.into[at], name)?;
+        if self.links && std::fs::hard_link(&from, &to).is_ok() {
+            return Ok(true);
+        }
+        let opened = match at {
+            0 => self.archive.read(name),
+            _ => self.archive.read_quarantined(name),
+        };
+        match opened {
+            Ok(file) => copy_file(&file, &to, u64::MAX).map(|_| true),
             // It was moved meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(source) => Err(Error::Io { path: to, source }),
+            Err(source) => Err(Error::Read { path: from, source }),
         }
     }
 }
 
-/// Copies the first `length` bytes of a file; whether it has so many.
-fn copy_start(from: &Path, to: &Path, length: u64) -> Result<bool, Error> {
-    let failed = |source| Error::Io { path: to.to_owned(), source };
-    if !from.symlink_metadata().is_ok_and(|found| found.is_file()) {
+/// Copies the first `length` bytes of a report; whether it has so many.
+fn copy_report(reports: &Path, into: &Path, report: &Report) -> Result<bool, Error> {
+    let from = reports.join(report.path.as_path());
+    if !is_file(&from)? {
         return Ok(false);
     }
-    if let Some(folder) = to.parent() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
-    }
-    let file = File::open(from).map_err(failed)?;
-    let mut copy = File::create_new(to).map_err(failed)?;
-    Ok(io::copy(&mut file.take(length), &mut copy).map_err(failed)? == length)
+    make_folders(reports, into, &report.path)?;
+    let file = File::open(&from).map_err(|source| Error::Read { path: from, source })?;
+    let copied = copy_file(&file, &into.join(report.path.as_path()), report.length)?;
+    Ok(copied == report.length)
 }

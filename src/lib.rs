@@ -12,6 +12,7 @@
 //! What the stages share:
 //!
 //! - [`printable`]: names, paths and messages as a terminal, a log and a table may have them.
+//! - [`owner`]: whose the files are, and as whom to look at them.
 //! - [`submission`]: the words: a submission's name, what is known of it, how far it has come.
 //! - [`windows`]: an input read window by window, with the cases in each.
 //! - [`fail_point`]: moments at which tests have the process die; nothing in a release build.
@@ -72,6 +73,7 @@ pub mod ledger;
 pub mod lock;
 pub mod log;
 pub mod marking;
+pub mod owner;
 pub mod pool;
 pub mod printable;
 pub mod publish;

@@ -1,10 +1,12 @@
 //! One instance per root: a lock that goes with the process, however it ends.
 
+use crate::owner;
 use crate::printable;
+use rustix::fs::OFlags;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::net::SocketAddr;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Why the lock was not had.
@@ -54,14 +56,7 @@ impl Lock {
     /// If another process has it, or the file cannot be used.
     pub fn take(path: &Path) -> Result<Lock, Error> {
         let failed = |source| Error::Io { path: path.to_owned(), source };
-        let mut options = File::options();
-        let mut file = options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed)?;
+        let mut file = open(path).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -120,6 +115,28 @@ impl Lock {
     }
 }
 
+/// Opens the file of a lock, or makes it. What root made is of use to the service.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened,
+    }
+    match options.create_new(true).open(path) {
+        Ok(file) => {
+            let folder = path.parent().unwrap_or(Path::new("/"));
+            owner::give(&file, &rustix::fs::stat(folder)?)?;
+            Ok(file)
+        }
+        // Somebody else was quicker.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            options.create_new(false).open(path)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 impl Holder {
     /// What the file at `path` says; nothing if there is none.
     ///
@@ -128,7 +145,7 @@ impl Holder {
     /// If it cannot be read.
     pub fn of(path: &Path) -> io::Result<Option<Holder>> {
         let said = match std::fs::read_to_string(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if is_absence(&error) => return Ok(None),
             other => other?,
         };
         let mut words = said.trim().split(", ");
@@ -146,6 +163,10 @@ impl Holder {
         let holder = Holder::of(path)?;
         Ok(holder.filter(|holder| is_held(path, holder.process) != Some(false)))
     }
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Whether this process holds the lock at `path` now, without touching it; nothing if the system

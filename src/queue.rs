@@ -203,11 +203,6 @@ impl Queue {
         self.wake_all();
     }
 
-    /// Whether a large file waits for its turn.
-    pub fn has_large(&self) -> bool {
-        self.state().large.len() > 0
-    }
-
     /// Puts a file that was handed out back in, to be tried again at a later time.
     pub fn push_later(&self, claimed: Claimed, at: Instant) {
         let mut state = self.state();

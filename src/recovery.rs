@@ -31,12 +31,18 @@ enum Found {
 ///
 /// If the ledger is lost.
 pub fn look_for_loss(ledger: &Path, reports: &Path) -> Result<(), crate::ledger::Error> {
+    use io::ErrorKind::{NotADirectory, NotFound};
     let what = match ledger.metadata() {
         Ok(found) if found.len() > 0 => return Ok(()),
         Ok(_) => "empty",
-        Err(_) => "missing",
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => "missing",
+        // Whoever may not look there is told so when it is opened.
+        Err(_) => return Ok(()),
     };
     let reports = reports.join(OsStr::from_bytes(SUBMISSIONS));
+    if !reports.is_file() {
+        return Ok(());
+    }
     let header = SUBMISSION_HEADER.as_bytes();
     let mut start = Vec::new();
     let read = File::open(&reports)

@@ -2,6 +2,7 @@
 
 use super::{AtFlags, Errno, File, Mode, OFlags, Path, PathBuf, Signature, io, unlinkat};
 use crate::fail_point::Point;
+use crate::owner;
 use rustix::fs::{CWD, RenameFlags, ResolveFlags, Timespec, Timestamps};
 use std::ffi::OsStr;
 use std::io::Read;
@@ -44,7 +45,7 @@ impl Folder {
         let mut fd = match rustix::fs::openat(CWD, root, FOLDER, Mode::empty()) {
             Err(Errno::NOENT) if make => {
                 // Somebody has removed what the service made when it started.
-                std::fs::create_dir_all(root)?;
+                owner::make_folders(root)?;
                 rustix::fs::openat(CWD, root, FOLDER, Mode::empty())?
             }
             other => other?,
@@ -54,11 +55,16 @@ impl Folder {
             let flags = FOLDER | OFlags::NOFOLLOW;
             fd = match rustix::fs::openat(&fd, part, flags, Mode::empty()) {
                 Err(Errno::NOENT) if make => {
-                    match rustix::fs::mkdirat(&fd, part, Mode::from_raw_mode(0o777)) {
-                        Ok(()) | Err(Errno::EXIST) => {}
+                    let is_new = match rustix::fs::mkdirat(&fd, part, Mode::from_raw_mode(0o777)) {
+                        Ok(()) => true,
+                        Err(Errno::EXIST) => false,
                         Err(error) => return Err(error.into()),
+                    };
+                    let made = rustix::fs::openat(&fd, part, flags, Mode::empty())?;
+                    if is_new {
+                        owner::give(&made, &rustix::fs::fstat(&fd)?)?;
                     }
-                    rustix::fs::openat(&fd, part, flags, Mode::empty())?
+                    made
                 }
                 other => other?,
             };
@@ -161,6 +167,7 @@ pub(super) fn copy(
         OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut copied = File::from(rustix::fs::openat(to, part, flags, Mode::from_raw_mode(0o666))?);
     let whole = (|| {
+        owner::give(&copied, &rustix::fs::fstat(to)?)?;
         Point::FileHalfCopied.pass_or(|| {
             let _ = io::copy(&mut (&source).take(before.len() / 2), &mut copied);
         });

@@ -2,9 +2,10 @@
 
 use super::Error;
 use super::config::SettingArgs;
-use crate::config::{Paths, Settings};
-use crate::ledger::{self, Ledger};
+use crate::config::{Loaded, Paths, Settings};
+use crate::ledger::Ledger;
 use crate::printable::bytes_of;
+use crate::recovery::look_for_loss;
 use crate::submission::Name;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -24,27 +25,40 @@ pub(super) struct Whose {
 impl Whose {
     /// The settings of that service.
     pub(super) fn settings(&self) -> Result<Settings, Error> {
+        self.loaded().map(|loaded| loaded.settings)
+    }
+
+    /// The same, and where each comes from.
+    pub(super) fn loaded(&self) -> Result<Loaded, Error> {
         Whose::read(SettingArgs::of_place(self.config.clone(), self.root.clone()))
     }
 
     /// The settings without the settings file, if it is said without it where the service works.
     pub(super) fn by_root(&self) -> Option<Result<Settings, Error>> {
         let root = self.root.clone()?;
-        Some(Whose::read(SettingArgs::of_place(None, Some(root))))
+        let read = Whose::read(SettingArgs::of_place(None, Some(root)));
+        Some(read.map(|loaded| loaded.settings))
     }
 
-    fn read(args: SettingArgs) -> Result<Settings, Error> {
-        let mut settings = args.load()?.settings;
-        let root = &mut settings.paths.root;
+    /// The settings file that is named, if one is.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
+    fn read(args: SettingArgs) -> Result<Loaded, Error> {
+        let mut loaded = args.load()?;
+        let root = &mut loaded.settings.paths.root;
         *root = std::path::absolute(&root).map_err(Error::io("find", root))?;
-        Ok(settings)
+        Ok(loaded)
     }
 }
 
-/// Opens the ledger for reading; `None` if the service has never run there.
+/// Opens the ledger for reading; `None` if the service has never run there. One that is lost is told
+/// as the service tells it.
 pub(super) fn open_ledger(paths: &Paths) -> Result<Option<Ledger>, Error> {
-    Ok(Ledger::open_to_read(&paths.ledger())
-        .map_err(|error: ledger::Error| crate::service::Error::from(error))?)
+    let path = paths.ledger();
+    let opened = look_for_loss(&path, &paths.reports()).and_then(|()| Ledger::open_to_read(&path));
+    Ok(opened.map_err(crate::service::Error::from)?)
 }
 
 /// What somebody means.
@@ -75,7 +89,10 @@ pub(super) fn asked(paths: &Paths, typed: &Path) -> Asked {
     match found {
         Some(asked) => asked,
         None if typed.is_absolute() => Asked::Elsewhere,
-        None => Asked::Named(names(typed.as_os_str())),
+        None => match names(typed.as_os_str()) {
+            names if names.is_empty() => Asked::Elsewhere,
+            names => Asked::Named(names),
+        },
     }
 }
 
@@ -124,7 +141,7 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// The names that these characters may stand for: the bytes themselves, or what reports show like
-/// this.
+/// this. What leads out of the inbox is no name.
 fn names(typed: &OsStr) -> Vec<Name> {
     let mut names = vec![Name::from_bytes(typed.as_bytes())];
     if let Some(text) = typed.to_str() {
@@ -136,7 +153,15 @@ fn names(typed: &OsStr) -> Vec<Name> {
             }
         }
     }
+    names.retain(is_within);
     names
+}
+
+fn is_within(name: &Name) -> bool {
+    let bytes = name.as_bytes();
+    let mut parts = bytes.split(|&byte| byte == b'/');
+    let is_plain = !bytes.starts_with(b"/") && !bytes.contains(&0);
+    is_plain && parts.all(|part| part != b"." && part != b"..")
 }
 
 #[cfg(test)]
@@ -161,6 +186,15 @@ mod tests {
         let typed = Path::new(r"'=team\xFF/p");
         let meant = [&br"'=team\xFF/p"[..], b"'=team\xff/p", b"=team\xff/p"].map(name);
         assert_eq!(asked(&paths, typed), Asked::Named(meant.to_vec()));
+        for outside in ["../p", "team/../../p", "./p", r"\x2E\x2E/p"] {
+            let meant = asked(&paths, Path::new(outside));
+            let Asked::Named(names) = meant else {
+                assert_eq!(meant, Asked::Elsewhere);
+                continue;
+            };
+            // The characters themselves are a name.
+            assert_eq!(names, [name(outside.as_bytes())]);
+        }
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub struct SettingArgs {
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// Where to serve metrics and health [default: 127.0.0.1:9464]
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
     /// How long a file must be unchanged: 200ms, 2s, 0 [default: 200ms]
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
@@ -61,6 +61,11 @@ impl SettingArgs {
     /// The flags that say where the service works, and no others.
     pub(super) fn of_place(config: Option<PathBuf>, root: Option<PathBuf>) -> SettingArgs {
         SettingArgs { config, root, listen: None, settle: None }
+    }
+
+    /// The settings file, if there is one.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
     }
 
     /// The settings in force: defaults, the settings file, the environment, these flags.
@@ -113,6 +118,11 @@ fn text(path: &Path) -> Result<&str, Error> {
     path.to_str().ok_or_else(|| {
         Error::Usage(format!("--root {}: this path is not UTF-8 text", printable::path(path)))
     })
+}
+
+/// An address as people type it.
+pub(super) fn address(address: &str) -> Result<SocketAddr, String> {
+    address.parse().map_err(|_| format!("expected {}", config::ADDRESS))
 }
 
 /// A time as people type it, in milliseconds.

@@ -2,8 +2,11 @@
 
 use super::Error;
 use super::asked::Whose;
+use super::config::address as typed_address;
+use crate::config::Origin;
 use crate::http::{self, Answer};
 use crate::lock::Holder;
+use crate::owner::Denied;
 use crate::printable;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -13,7 +16,8 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The first line is the answer, and the lines below it say why. The service is asked at the address
-that it has written into its state folder, or, for somebody who may not look there, at http.listen.
+that it has written into its state folder, or, for somebody who may not look there, at http.listen,
+if that is set.
 
 Exit code: 0 if it is well, 1 if not or if it does not answer, 2 if the command was typed wrongly.")]
 pub struct Args {
@@ -21,7 +25,8 @@ pub struct Args {
     #[arg(long)]
     live: bool,
     /// Ask whoever listens at this address
-    #[arg(long, value_name = "ADDR", conflicts_with_all = ["root", "config"])]
+    #[arg(long, value_name = "ADDR", value_parser = typed_address,
+        conflicts_with_all = ["root", "config"])]
     at: Option<SocketAddr>,
     #[command(flatten)]
     whose: Whose,
@@ -54,18 +59,25 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
 
 /// Where that service says that it listens, or why that is not known.
 fn address(whose: &Whose) -> Result<Result<SocketAddr, String>, Error> {
-    let settings = whose.settings()?;
-    let paths = &settings.paths;
+    let loaded = whose.loaded()?;
+    let paths = &loaded.settings.paths;
     let root = printable::path(&paths.root);
     let lock = paths.lock();
     let holder = match Holder::now(&lock) {
         Ok(Some(holder)) => holder,
         Ok(None) => return Ok(Err(format!("no service runs at {root}"))),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            return Ok(Ok(settings.http.listen));
-        }
         Err(error) => {
-            return Ok(Err(format!("cannot read {}: {error}", printable::path(&lock))));
+            let listen = loaded.settings.http.listen;
+            return Ok(match Denied::of(&lock) {
+                // Whoever sets it says that it is this service's.
+                Some(_) if *loaded.origin("http.listen") != Origin::Default => Ok(listen),
+                Some(denied) => Err(format!(
+                    "it cannot be told which service is this root's: {denied}\n{}, or ask whoever \
+                     listens at an address: `gridmark health --at {listen}`",
+                    denied.remedy("gridmark health ...")
+                )),
+                None => Err(format!("cannot read {}: {error}", printable::path(&lock))),
+            });
         }
     };
     let process = holder.process;

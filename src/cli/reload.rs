@@ -5,10 +5,14 @@ use super::{Error, complain};
 use crate::config::Paths;
 use crate::http::{self, Answer};
 use crate::lock::{Holder, is_held};
+use crate::owner::Denied;
 use crate::printable;
 use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -23,7 +27,8 @@ const PATH: &str = "/reloads";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The service reads its settings file once more. Its flags, and the variables of its environment, are
-those with which it was started. If the file is wrong, all stays as it is. The settings file that
+those with which it was started, and so is the file: one that is named with --config has to be the
+same. If the file is wrong, all stays as it is. The settings file that
 comes with gridmark says which settings need a restart. SIGHUP does the same, and what comes of it
 is told in the log.
 
@@ -43,7 +48,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     // A file that is wrong is the service's to refuse, as long as it is known which service.
     let settings = args.whose.settings().or_else(|wrong| args.whose.by_root().ok_or(wrong)?)?;
-    let answer = ask(&settings.paths);
+    let answer = ask(&settings.paths, args.whose.file());
     let refused = match &answer {
         Ok(lines) => lines.lines().find_map(|line| line.strip_prefix("refused ")),
         Err(why) => Some(why.as_str()),
@@ -74,15 +79,20 @@ fn shown(lines: &str) -> String {
     if text.is_empty() { "no setting has changed\n".to_owned() } else { text }
 }
 
-/// Asks the service that works there to read its settings, and waits for what it says; or why it
-/// cannot be asked.
-fn ask(paths: &Paths) -> Result<String, String> {
+/// Asks the service that works there to read its settings, from this file if one is named, and waits
+/// for what it says; or why it cannot be asked.
+fn ask(paths: &Paths, file: Option<&Path>) -> Result<String, String> {
     let root = printable::path(&paths.root);
     let lock = paths.lock();
     let none = || format!("no service runs at {root}");
     let holder = match Holder::of(&lock) {
         Ok(holder) => holder.ok_or_else(none)?,
-        Err(error) => return Err(format!("cannot read {}: {error}", printable::path(&lock))),
+        Err(error) => {
+            return Err(match Denied::of(&lock) {
+                Some(denied) => format!("{denied}; {}", denied.remedy("gridmark reload ...")),
+                None => format!("cannot read {}: {error}", printable::path(&lock)),
+            });
+        }
     };
     let process = holder.process;
     // Nobody else is to get the signal: it would end most programs.
@@ -92,15 +102,18 @@ fn ask(paths: &Paths) -> Result<String, String> {
         None => return Err(format!("the system does not say whether process {process} is it")),
     }
     let address = holder.address.ok_or_else(|| format!("process {process} serves no address"))?;
-    let (before, _) = reloads(address, process)?;
+    let Told { file: theirs, reloads: before, .. } = reloads(address, process)?;
+    if let Some(file) = file {
+        is_read(process, file, theirs.as_deref())?;
+    }
     signal(process).map_err(|error| {
         format!("cannot send a signal to process {process}: {error}; be its user, or root")
     })?;
     let start = Instant::now();
     loop {
-        let (reloads, lines) = reloads(address, process)?;
-        if reloads > before {
-            return Ok(lines);
+        let told = reloads(address, process)?;
+        if told.reloads > before {
+            return Ok(told.lines);
         }
         if start.elapsed() > ANSWER_TIME_MAX {
             return Err(format!("process {process} was asked, and does not say what came of it"));
@@ -115,8 +128,39 @@ fn signal(process: u32) -> io::Result<()> {
     Ok(kill_process(pid, Signal::HUP)?)
 }
 
-/// How often this process has read its settings anew, and what came of the last time.
-fn reloads(address: SocketAddr, process: u32) -> Result<(u64, String), String> {
+/// Makes sure that the process reads its settings from `file`; `theirs` is the file that it reads.
+fn is_read(process: u32, file: &Path, theirs: Option<&Path>) -> Result<(), String> {
+    let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+    if theirs.is_some_and(|theirs| whole(theirs) == whole(file)) {
+        return Ok(());
+    }
+    let file = printable::path(file);
+    Err(match theirs {
+        Some(theirs) => format!(
+            "process {process} reads its settings from {}, not from {file}; nothing is read anew: \
+             change that file, or start the service with --config {file}",
+            printable::path(theirs)
+        ),
+        None => format!(
+            "process {process} was started without a settings file, and reads none; nothing is read \
+             anew: start the service with --config {file}"
+        ),
+    })
+}
+
+/// What a service says of how it reads its settings.
+#[derive(Debug, PartialEq, Eq)]
+struct Told {
+    /// From which file, if there is one.
+    file: Option<PathBuf>,
+    /// How often it has done so since its start.
+    reloads: u64,
+    /// What came of the last time.
+    lines: String,
+}
+
+/// What this process says of how it reads its settings.
+fn reloads(address: SocketAddr, process: u32) -> Result<Told, String> {
     let stranger = || format!("something else than process {process} answers at {address}");
     match http::ask(address, PATH) {
         Ok(Answer { status: 200, body }) => told(&body, process).ok_or_else(stranger),
@@ -125,12 +169,15 @@ fn reloads(address: SocketAddr, process: u32) -> Result<(u64, String), String> {
     }
 }
 
-fn told(body: &str, process: u32) -> Option<(u64, String)> {
+fn told(body: &str, process: u32) -> Option<Told> {
     let (first, rest) = body.split_once('\n')?;
-    let (second, lines) = rest.split_once('\n')?;
+    let (second, rest) = rest.split_once('\n')?;
+    let (third, lines) = rest.split_once('\n')?;
     let is_it = first.strip_prefix("process ")?.parse() == Ok(process);
-    let reloads = second.strip_prefix("reloads ")?.parse().ok()?;
-    is_it.then(|| (reloads, lines.to_owned()))
+    let file = printable::bytes_of(second.strip_prefix("file ")?)?;
+    let file = (!file.is_empty()).then(|| PathBuf::from(OsString::from_vec(file)));
+    let reloads = third.strip_prefix("reloads ")?.parse().ok()?;
+    is_it.then(|| Told { file, reloads, lines: lines.to_owned() })
 }
 
 #[cfg(test)]
@@ -140,8 +187,12 @@ mod tests {
     #[test]
     fn what_is_told_is_read_and_shown() {
         let lines = "applied intake.settle_ms\t200\t500\nheld log.format\t\"auto\"\t\"json\"\n";
-        let body = format!("process 7\nreloads 3\n{lines}");
-        assert_eq!(told(&body, 7), Some((3, lines.to_owned())));
+        let body = format!("process 7\nfile /etc/\\xFF.toml\nreloads 3\n{lines}");
+        let file = PathBuf::from(OsString::from_vec(b"/etc/\xff.toml".to_vec()));
+        let wanted = Told { file: Some(file), reloads: 3, lines: lines.to_owned() };
+        assert_eq!(told(&body, 7), Some(wanted));
+        let without = told("process 7\nfile \nreloads 0\n", 7);
+        assert_eq!(without, Some(Told { file: None, reloads: 0, lines: String::new() }));
         assert_eq!(told(&body, 8), None);
         assert_eq!(told("gridmark\n", 7), None);
         let wanted = "intake.settle_ms = 500 (was 200)\n\

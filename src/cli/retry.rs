@@ -20,13 +20,14 @@ const TROUBLE: u8 = 2;
 The file goes back into the inbox under its own name, never over another one, and is graded as the
 next attempt by the service that runs, or by the next one. The reason that lay beside it goes.
 
-Exit code: 0 if all of them are back in the inbox, 1 if not, 2 if nothing could be done.")]
+Exit code: 0 if all of them are back in the inbox, 1 if not, 2 if nothing could be done.",
+    group = clap::ArgGroup::new("which").required(true))]
 pub struct Args {
     /// Submissions by name, as reports show it, or paths of files in quarantine
-    #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(value_name = "NAME", group = "which")]
     names: Vec<PathBuf>,
     /// All submissions that lie in quarantine
-    #[arg(long)]
+    #[arg(long, group = "which")]
     all: bool,
     #[command(flatten)]
     whose: Whose,

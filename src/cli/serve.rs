@@ -87,7 +87,11 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
 
 /// From where the service reads its settings anew: the same file, variables and flags.
 fn source(args: SettingArgs, control: log::Control) -> Source {
+    // The working directory may be another one for whoever asks.
+    let file =
+        args.file().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()));
     Source {
+        file,
         read: Box::new(move || match args.load() {
             Ok(loaded) => Ok(loaded.settings),
             Err(error) => Err(error.with_causes()),

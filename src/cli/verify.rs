@@ -9,7 +9,7 @@ use crate::judge::Tier;
 use crate::ledger::{Ledger, Report};
 use crate::lock::{Holder, Lock};
 use crate::printable;
-use crate::rebuild::Rebuild;
+use crate::rebuild::{Anew, Rebuild};
 use crate::submission::Name;
 use crate::verify::{Audience, Finding, Seen, Verify, meant};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -86,15 +86,16 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
 fn look(args: &Args, settings: &Settings) -> Result<u8, Error> {
     let paths = &settings.paths;
     let writes = args.repair || args.rebuild;
+    if writes {
+        // Where there is nothing to be written anew, nothing is made.
+        open_or_tell(paths)?;
+    }
     // Whoever writes is alone.
     let lock = writes.then(|| Lock::take(&paths.lock())).transpose();
     let _lock = lock.map_err(crate::service::Error::from)?;
     let is_running = !writes && is_running(paths);
     let before = state_of_ledger(paths);
-    let Some(ledger) = open_ledger(paths)? else {
-        let missing = io::Error::new(io::ErrorKind::NotFound, "no service has run here");
-        return Err(Error::io("read the ledger in", &paths.state())(missing));
-    };
+    let ledger = open_or_tell(paths)?;
     ledger.hold_still().map_err(crate::service::Error::from)?;
     let ledger = Arc::new(ledger);
     let archive = Arc::new(Archive::of(paths.inbox(), paths.archive(), paths.quarantine()));
@@ -128,36 +129,49 @@ fn look(args: &Args, settings: &Settings) -> Result<u8, Error> {
     };
     let is_right = |name: &Name| !state.differing.contains(name);
     let were_right = wanted.iter().filter(|name| args.rebuild && is_right(name)).count();
-    write_anew(settings, tier, &archive, &wanted)?;
+    let written = write_anew(settings, tier, &archive, &wanted)?;
     let faults = state.faults - (wanted.len() - were_right) as u64;
-    summarise(&seen, faults, wanted.len())?;
+    summarise(&seen, faults, written)?;
     Ok(if faults > 0 { DIFFERS } else { 0 })
 }
 
-/// Writes these reports anew.
+/// The ledger, which must be there.
+fn open_or_tell(paths: &Paths) -> Result<Ledger, Error> {
+    open_ledger(paths)?.ok_or_else(|| {
+        let missing = io::Error::new(io::ErrorKind::NotFound, "no service has run here");
+        Error::io("read the ledger in", &paths.state())(missing)
+    })
+}
+
+/// Writes these reports anew; how many of them were not the same already.
 fn write_anew(
     settings: &Settings,
     tier: Tier,
     archive: &Arc<Archive>,
     reports: &[Name],
-) -> Result<(), Error> {
+) -> Result<usize, Error> {
     if reports.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     let paths = &settings.paths;
     let ledger = Ledger::open(&paths.ledger());
     let ledger = Arc::new(ledger.map_err(crate::service::Error::from)?);
     let rebuild = Rebuild::new(settings, tier, ledger, Arc::clone(archive)).in_parallel();
+    let mut written = 0;
     for report in reports {
-        let aside = rebuild.write_anew(report).map_err(crate::service::Error::from)?;
-        let kept = match aside {
-            Some(aside) => format!("; what stood there is {}", printable::path(&aside)),
-            None => String::new(),
+        let anew = rebuild.write_anew(report).map_err(crate::service::Error::from)?;
+        written += usize::from(!matches!(anew, Anew::Same));
+        let told = match anew {
+            Anew::Same => "it was as it is written anew, and is left".to_owned(),
+            Anew::Written { aside: None } => "written anew".to_owned(),
+            Anew::Written { aside: Some(aside) } => {
+                format!("written anew; what stood there is {}", printable::path(&aside))
+            }
         };
         let path = paths.reports().join(report.as_path());
-        tell(&format!("{}: written anew{kept}", printable::path(&path)))?;
+        tell(&format!("{}: {told}", printable::path(&path)))?;
     }
-    Ok(())
+    Ok(written)
 }
 
 fn summarise(seen: &Seen, faults: u64, anew: usize) -> Result<(), Error> {

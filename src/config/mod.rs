@@ -14,6 +14,7 @@ mod settings;
 pub use change::{Change, Changes};
 pub use error::{BadValue, Error, Place};
 pub use live::Live;
+pub use rules::ADDRESS;
 pub use settings::{
     Grade, Health, Http, Intake, Log, LogFormat, Paths, Publish, Queue, Settings, Watch,
 };

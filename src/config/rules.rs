@@ -39,6 +39,8 @@ const fn fixed(key: &'static str, expected: &'static str, holds: fn(&Settings) -
 const PATH: &str = "the path of a folder";
 const APART: &str = "the path of a folder apart from inbox, archive, quarantine, reports and \
                      state: none of the five may be or hold another";
+/// What an address may be, in the words of an error message.
+pub const ADDRESS: &str = "an address and a port, such as \"127.0.0.1:9464\"";
 const DAY_OR_LESS: &str = "milliseconds: a whole number from 0 to 86400000 (a day)";
 const SOME_TIME: &str = "milliseconds: a whole number from 1 to 86400000 (a day)";
 const SOME: &str = "a whole number from 1 up";
@@ -96,7 +98,7 @@ pub(super) const RULES: &[Rule] = &[
         "milliseconds: a whole number from 3000 to 86400000 (a day)",
         |s| (STUCK_MS_LEAST..=DAY_MS).contains(&s.health.stuck_ms_max),
     ),
-    fixed("http.listen", "an address and a port, such as \"127.0.0.1:9464\"", |_| true),
+    fixed("http.listen", ADDRESS, |_| true),
     fixed("http.connections_max", "a whole number from 1 to 65536", |s| {
         (1..=65_536).contains(&s.http.connections_max)
     }),

@@ -1,9 +1,11 @@
 //! The service that may run here, and the address for metrics and health.
 
 use super::finding::Finding;
+use super::folders::Folders;
 use crate::config::Settings;
 use crate::http;
 use crate::lock::{Holder, is_held};
+use crate::owner::Denied;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 
@@ -14,7 +16,11 @@ pub(super) fn service(settings: &Settings) -> (Finding, Option<SocketAddr>) {
         Ok(Some(holder)) => holder,
         Ok(None) => return (Finding::ok("service", "none runs here"), None),
         Err(error) => {
-            let what = format!("whether one runs here cannot be told: its lock: {error}");
+            let why = match Denied::of(&lock) {
+                Some(denied) => denied.to_string(),
+                None => format!("its lock: {error}"),
+            };
+            let what = format!("whether one runs here cannot be told: {why}");
             return (Finding::note("service", what), None);
         }
     };
@@ -46,7 +52,11 @@ pub(super) fn service(settings: &Settings) -> (Finding, Option<SocketAddr>) {
 }
 
 /// Whether the address is to be had; `ours` is where the service that runs here listens.
-pub(super) fn address(settings: &Settings, ours: Option<SocketAddr>) -> Vec<Finding> {
+pub(super) fn address(
+    settings: &Settings,
+    ours: Option<SocketAddr>,
+    folders: &Folders,
+) -> Vec<Finding> {
     let address = settings.http.listen;
     let port = address.port();
     let mut findings = vec![match TcpListener::bind(address) {
@@ -55,9 +65,7 @@ pub(super) fn address(settings: &Settings, ours: Option<SocketAddr>) -> Vec<Find
             if ours.is_some_and(|ours| ours.port() == port) {
                 Finding::ok("address", format!("{address} is the service's that runs here"))
             } else {
-                let what = format!("{address} is taken by another program");
-                let remedy = format!("ss -ltnp 'sport = :{port}' shows it; or set http.listen");
-                Finding::fail("address", what, remedy)
+                taken(address, folders)
             }
         }
         Err(error) => {
@@ -80,4 +88,30 @@ pub(super) fn address(settings: &Settings, ours: Option<SocketAddr>) -> Vec<Find
         findings.push(Finding::note("address", what));
     }
     findings
+}
+
+/// The finding about an address at which somebody listens who is not known to be ours.
+fn taken(address: SocketAddr, folders: &Folders) -> Finding {
+    let answer = http::ask(address, "/reloads").ok().filter(|answer| answer.status == 200);
+    let process = answer.as_ref().and_then(|answer| {
+        answer.body.lines().next()?.strip_prefix("process ")?.parse::<u32>().ok()
+    });
+    let remedy = format!("ss -ltnp 'sport = :{}' shows it; or set http.listen", address.port());
+    match process {
+        Some(process) if folders.denied.is_some() => {
+            let what = format!(
+                "{address} is taken: gridmark, process {process}, listens there; whether that is the \
+                 service of this root cannot be told by this user"
+            );
+            Finding::note("address", what)
+        }
+        Some(process) => {
+            let what = format!(
+                "{address} is taken: another gridmark, process {process}, listens there for another \
+                 root"
+            );
+            Finding::fail("address", what, remedy)
+        }
+        None => Finding::fail("address", format!("{address} is taken by another program"), remedy),
+    }
 }

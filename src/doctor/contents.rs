@@ -65,12 +65,13 @@ impl Inbox {
                 "have this user own them, or let its group write there and in what is made later: \
                  chmod -R g+rwX {inbox}; find {inbox} -type d -exec chmod g+s {{}} +"
             );
-            findings.push(Finding::fail("contents", what, remedy));
+            findings.push(Finding::fail("contents", what, folders.remedy(remedy)));
         }
         if let Some(unreadable) = told(&self.unreadable) {
             let what = format!("{unreadable} cannot be read");
             let inbox = printable::path(&folders.inbox.path);
-            findings.push(Finding::fail("contents", what, format!("chmod -R g+rX {inbox}")));
+            let remedy = folders.remedy(format!("chmod -R g+rX {inbox}"));
+            findings.push(Finding::fail("contents", what, remedy));
         }
         if findings.is_empty() {
             let more = if self.is_cut { "more than " } else { "" };
@@ -105,7 +106,7 @@ pub(super) fn written(folders: &Folders) -> Vec<Finding> {
                 "chown -R them to the user that runs the service (perhaps it ran as another one \
                  once): {state} {reports}"
             );
-            vec![Finding::fail("contents", what, remedy)]
+            vec![Finding::fail("contents", what, folders.remedy(remedy))]
         }
         None if count > 0 => {
             let what = format!("{count} files of state and reports can be written");

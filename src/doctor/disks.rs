@@ -118,6 +118,13 @@ pub(super) fn room(folders: &Folders, settings: &Settings) -> Vec<Finding> {
     findings
 }
 
+/// Whether less is free somewhere than is to be.
+pub(super) fn is_short(folders: &Folders, settings: &Settings) -> bool {
+    let least = settings.publish.disk_free_bytes_min;
+    let is_short = |folder: &&Folder| free_bytes(&folder.site).is_ok_and(|free| free < least);
+    folders.all().iter().any(is_short)
+}
+
 fn bytes(folder: &Folder, least: u64) -> Finding {
     let site = printable::path(&folder.site);
     let free = match free_bytes(&folder.site) {
@@ -133,14 +140,17 @@ fn bytes(folder: &Folder, least: u64) -> Finding {
         mebibytes(free),
         mebibytes(free.saturating_sub(least))
     );
+    let remedy = format!(
+        "make room, or lower publish.disk_free_bytes_min: df -h {site}; du -xh {site} | sort -h"
+    );
     if free < least {
         let what = format!(
             "{free} bytes free for {site}, fewer than publish.disk_free_bytes_min = {least}: \
              nothing is taken"
         );
-        Finding::fail("room", what, format!("make room: df -h {site}; du -xh {site} | sort -h"))
+        Finding::fail("room", what, remedy)
     } else if submissions < SUBMISSIONS_FEW {
-        Finding::warn("room", found, format!("make room: df -h {site}; du -xh {site} | sort -h"))
+        Finding::warn("room", found, remedy)
     } else {
         Finding::ok("room", found)
     }

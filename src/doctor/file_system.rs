@@ -1,7 +1,7 @@
 //! What the file systems can do: moves that replace nothing, names, syncs, locks, the ledger.
 
 use super::finding::Finding;
-use super::folders::{Folder, Folders};
+use super::folders::{Folder, Folders, as_service};
 use crate::archive::{Guard, Moves, try_moves};
 use crate::config::Settings;
 use crate::ledger::{self, Ledger};
@@ -180,13 +180,20 @@ pub(super) fn old_ledger(folders: &Folders) -> (Option<Finding>, Option<i64>) {
             (Some(Finding::warn("ledger", what, remedy)), None)
         }
         Err(error) => {
-            let remedy = match error {
+            let remedy = match &error {
+                ledger::Error::Denied(denied) => {
+                    return (
+                        Some(Finding::fail("ledger", denied.to_string(), as_service(denied))),
+                        None,
+                    );
+                }
                 ledger::Error::Newer { .. } => "use the newest gridmark that ever ran here",
                 ledger::Error::Lost { .. } => "put a copy from a backup in its place",
-                _ => {
+                error if error.is_loss() => {
                     "stop the service, move the folder of the state away as it is, and put a backup \
                      in its place"
                 }
+                _ => "set right what it says, and look once more; the ledger itself may be whole",
             };
             (Some(Finding::fail("ledger", with_causes(&error), remedy)), None)
         }

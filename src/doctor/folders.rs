@@ -3,6 +3,7 @@
 use super::finding::Finding;
 use super::scratch::{Mess, Scratch, sweep};
 use crate::config::Paths;
+use crate::owner::{Denied, this_user};
 use crate::printable;
 use rustix::process::geteuid;
 use std::fs::{self, File, Metadata};
@@ -20,6 +21,8 @@ pub(super) struct Folder {
     pub(super) site: PathBuf,
     /// Whether it is there.
     pub(super) is_there: bool,
+    /// Whether it is known where it is, or can be made.
+    is_known: bool,
     /// Where things can be tried out on its file system; none if it cannot be written.
     pub(super) scratch: Option<Scratch>,
 }
@@ -31,21 +34,26 @@ pub(super) struct Folders {
     pub(super) quarantine: Folder,
     pub(super) reports: Folder,
     pub(super) state: Folder,
+    /// What this user may not read of the state: the service's user can be no other.
+    pub(super) denied: Option<Denied>,
 }
 
 impl Folders {
     /// Looks at all of them, and makes a scratch folder in each that can be written.
     pub(super) fn look(paths: &Paths, mess: &Mess) -> (Folders, Vec<Finding>) {
         let mut findings = Vec::new();
-        let mut look = |name, path| Folder::look(name, path, mess, &mut findings);
+        let ours = [paths.state(), paths.lock(), paths.ledger()];
+        let denied = ours.iter().find_map(|path| Denied::of(path));
+        let mut look = |name, path| Folder::look(name, path, denied.as_ref(), mess, &mut findings);
         let folders = Folders {
             inbox: look("inbox", paths.inbox()),
             archive: look("archive", paths.archive()),
             quarantine: look("quarantine", paths.quarantine()),
             reports: look("reports", paths.reports()),
             state: look("state", paths.state()),
+            denied,
         };
-        if folders.all().iter().all(|folder| !folder.is_there) {
+        if folders.all().iter().all(|folder| folder.is_known && !folder.is_there) {
             let root = printable::path(&paths.root);
             findings.push(Finding::note(
                 "root",
@@ -58,14 +66,27 @@ impl Folders {
         (folders, findings)
     }
 
+    /// What to do: this, or to look as the service's user, if that is another one.
+    pub(super) fn remedy(&self, otherwise: String) -> String {
+        self.denied.as_ref().map_or(otherwise, as_service)
+    }
+
     pub(super) fn all(&self) -> [&Folder; 5] {
         [&self.inbox, &self.archive, &self.quarantine, &self.reports, &self.state]
     }
 }
 
 impl Folder {
-    fn look(name: &'static str, path: PathBuf, mess: &Mess, findings: &mut Vec<Finding>) -> Folder {
-        let mut folder = Folder { name, site: path.clone(), path, is_there: false, scratch: None };
+    fn look(
+        name: &'static str,
+        path: PathBuf,
+        denied: Option<&Denied>,
+        mess: &Mess,
+        findings: &mut Vec<Finding>,
+    ) -> Folder {
+        let site = path.clone();
+        let mut folder =
+            Folder { name, site, path, is_there: false, is_known: false, scratch: None };
         let metadata = match folder.find_site() {
             Ok(metadata) => metadata,
             Err(finding) => {
@@ -73,6 +94,7 @@ impl Folder {
                 return folder;
             }
         };
+        folder.is_known = true;
         for left in sweep(&folder.site) {
             let left = printable::path(&left);
             findings
@@ -82,7 +104,12 @@ impl Folder {
         match made.and_then(|scratch| write_in(scratch.path()).map(|()| scratch)) {
             Ok(scratch) => folder.scratch = Some(scratch),
             Err(error) => {
-                findings.push(folder.unwritable(&metadata, &error));
+                let mut finding = folder.unwritable(&metadata, &error);
+                if let Some(denied) = denied {
+                    // Whether the service's user may write there is not told by this.
+                    finding.remedy = Some(as_service(denied));
+                }
+                findings.push(finding);
                 return folder;
             }
         }
@@ -110,6 +137,8 @@ impl Folder {
                     return Err(Finding::fail(self.name, what, remedy));
                 }
             }
+            // What is above it is no folder.
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {}
             Err(error) => return Err(self.unreachable(&error)),
         }
         let above = path.ancestors().find(|above| above.metadata().is_ok());
@@ -124,17 +153,31 @@ impl Folder {
             Ok(_) => {
                 let what =
                     format!("{shown} cannot be made: {} is no folder", printable::path(site));
-                Err(Finding::fail(self.name, what, format!("set {setting} to another path")))
+                Err(Finding::fail(
+                    self.name,
+                    what,
+                    format!("set {setting} or --root to another path"),
+                ))
             }
             Err(error) => Err(self.unreachable(&error)),
         }
     }
 
     fn unreachable(&self, error: &io::Error) -> Finding {
-        let what = format!("{} cannot be looked at: {error}", printable::path(&self.path));
-        let remedy = "run doctor as the user that runs the service, and let that user into the \
-                      folders above (chmod +x)";
-        Finding::fail(self.name, what, remedy)
+        let path = printable::path(&self.path);
+        let Some(denied) = Denied::of(&self.path) else {
+            let what = format!("{path} cannot be looked at: {error}");
+            return Finding::fail(
+                self.name,
+                what,
+                format!("set paths.{} to another path", self.name),
+            );
+        };
+        let closed = denied.closed().unwrap_or(Path::new("/"));
+        let closed = printable::path(closed);
+        let what =
+            format!("{path} cannot be looked at: {} may not look into {closed}", this_user());
+        Finding::fail(self.name, what, as_service(&denied))
     }
 
     fn unwritable(&self, found: &Metadata, error: &io::Error) -> Finding {
@@ -208,6 +251,11 @@ impl Folder {
             Finding::warn(self.name, what, format!("chmod o-w {shown}; let them in by a group"))
         })
     }
+}
+
+/// What to do where somebody else than the service's user looks.
+pub(super) fn as_service(denied: &Denied) -> String {
+    denied.remedy("gridmark doctor ...")
 }
 
 /// A full disk still takes names, so something is written.

@@ -2,7 +2,7 @@
 
 use super::disks::mebibytes;
 use super::finding::Finding;
-use super::folders::Folders;
+use super::folders::{Folders, as_service};
 use crate::config::Settings;
 use crate::judge::Tier;
 use crate::service::descriptors_wanted;
@@ -24,6 +24,9 @@ pub(super) fn user(folders: &Folders) -> Finding {
         (found.uid() != us.as_raw()).then_some((folder.name, found.uid()))
     };
     let other = folders.all().iter().filter_map(owner).next();
+    if let Some(denied) = &folders.denied {
+        return Finding::fail("user", denied.to_string(), as_service(denied));
+    }
     match other {
         Some((name, owner)) if us.is_root() => Finding::warn(
             "user",

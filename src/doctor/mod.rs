@@ -65,7 +65,7 @@ pub fn examine(
     tell_all(watching::watching(&folders, settings, &inbox))?;
     tell_all(machine::limits(settings))?;
     tell_all(vec![machine::memory(settings), machine::processor(settings)])?;
-    tell_all(address::address(settings, ours))?;
+    tell_all(address::address(settings, ours, &folders))?;
     let tried = trial::trial(&folders, loaded, &mess, trial_time_max);
     tell_all(tried.into_iter().collect())?;
     tell_all(clock.findings(latest_ms))

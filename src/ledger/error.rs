@@ -1,5 +1,7 @@
 //! Why the ledger cannot be used.
 
+use crate::owner::Denied;
+use rusqlite::ErrorCode;
 use std::path::PathBuf;
 
 /// What can go wrong with the ledger.
@@ -14,6 +16,17 @@ pub enum Error {
         path: PathBuf,
         /// What SQLite says.
         why: rusqlite::Error,
+    },
+    /// Whoever runs this may not read the ledger.
+    #[error("the ledger {0}; {remedy}", remedy = .0.remedy("gridmark ..."))]
+    Denied(Denied),
+    /// The ledger's file cannot be read.
+    #[error("the ledger {path} cannot be read: {why}")]
+    Unreadable {
+        /// The ledger's file.
+        path: PathBuf,
+        /// Why.
+        why: std::io::Error,
     },
     /// The ledger's file was taken away, and cannot be put back.
     #[error("the ledger {path} was removed or replaced, and cannot be written anew: {why}")]
@@ -103,4 +116,18 @@ pub enum Error {
         /// The format that this program reads.
         known: i64,
     },
+}
+
+impl Error {
+    /// Whether the ledger itself is broken or lost, so that nothing but a copy of it helps.
+    pub fn is_loss(&self) -> bool {
+        match self {
+            Error::Torn { .. } | Error::Damaged { .. } | Error::Lost { .. } => true,
+            Error::Sqlite { why, .. } => {
+                let code = why.sqlite_error_code();
+                matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+            }
+            _ => false,
+        }
+    }
 }

@@ -26,7 +26,6 @@ use crate::submission::{Claimed, Finished, Name, Place, Prefix, Rules, Signature
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Transaction, params};
 use std::collections::HashSet;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicI64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -124,9 +123,9 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// If SQLite cannot open it, or another version of gridmark wrote it.
+    /// If it may not be read, SQLite cannot open it, or another version of gridmark wrote it.
     pub fn open_to_read(path: &Path) -> Result<Option<Ledger>, Error> {
-        if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        if !schema::is_there(path)? {
             return Ok(None);
         }
         let connection = schema::open_to_read(path)?;

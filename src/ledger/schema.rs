@@ -2,6 +2,7 @@
 
 use super::Error;
 use crate::fail_point::Point;
+use crate::owner::Denied;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
@@ -167,6 +168,27 @@ pub(super) fn copy_into(
         File::open(folder)?.sync_all()
     })()
     .map_err(CopyError::Io)
+}
+
+/// Whether there is a ledger to be read; an empty file is none.
+pub(super) fn is_there(path: &Path) -> Result<bool, Error> {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    let there = path.symlink_metadata();
+    if there.is_err_and(|error| matches!(error.kind(), NotFound | NotADirectory)) {
+        return Ok(false);
+    }
+    let log = beside(path, "-wal");
+    // SQLite would say no more than that it cannot open the database.
+    let denied = [path, &log, &beside(path, "-shm")].into_iter().find_map(Denied::of);
+    if let Some(denied) = denied {
+        return Err(Error::Denied(denied));
+    }
+    let unreadable = |why| Error::Unreadable { path: path.to_owned(), why };
+    let found = path.metadata().map_err(unreadable)?;
+    if !found.is_file() {
+        return Err(unreadable(io::Error::other("it is no file")));
+    }
+    Ok(found.len() > 0 || log.metadata().is_ok_and(|log| log.len() > 0))
 }
 
 /// How long whoever only reads waits for whoever writes.

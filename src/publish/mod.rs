@@ -142,11 +142,18 @@ impl Publisher {
     fn look_after_reports(&mut self) {
         self.next_look = Instant::now() + BEAT;
         match self.reports.look_after(&self.parts) {
-            Ok(()) => self.parts.health.well("reports"),
+            Ok(()) => self.reports_are_well(),
             Err(error) => {
                 event::commit_failed(&error);
                 self.parts.health.unwell("reports", error.to_string());
             }
+        }
+    }
+
+    /// Unless there are marks that will not be written any more.
+    fn reports_are_well(&self) {
+        if !self.gave_up {
+            self.parts.health.well("reports");
         }
     }
 
@@ -202,7 +209,7 @@ impl Publisher {
                     let took = start.elapsed();
                     self.last_commits = [took, self.last_commits[0]];
                     event::committed(bytes, took);
-                    self.parts.health.well("reports");
+                    self.reports_are_well();
                     self.settle_up();
                     return true;
                 }

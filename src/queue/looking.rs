@@ -30,6 +30,11 @@ pub enum Whereabouts {
 }
 
 impl Queue {
+    /// Whether a large file waits for its turn.
+    pub fn has_large(&self) -> bool {
+        self.state().large.len() > 0
+    }
+
     /// What waits and what is under way now.
     pub fn flow(&self) -> Flow {
         let state = self.state();

@@ -17,13 +17,15 @@ use crate::event;
 use crate::fail_point::Point;
 use crate::judge::{Judge, Tier};
 use crate::ledger::{self, Ledger, Piece, Record, Report};
+use crate::owner::{give, make_folders};
 use crate::printable;
 use crate::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, report_of, submission_row};
 use crate::submission::{Name, Rules, Tally};
 use crate::uncommitted::Uncommitted;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::fs::{File, Permissions};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -57,6 +59,18 @@ pub struct Rebuild {
     is_parallel: bool,
     /// Called whenever a part of a report is written.
     on_part: Box<dyn Fn() + Send + Sync>,
+}
+
+/// What came of writing a report anew.
+#[derive(Debug)]
+pub enum Anew {
+    /// It stands in its place.
+    Written {
+        /// Where what stood there is kept, if anything did.
+        aside: Option<PathBuf>,
+    },
+    /// The very same bytes stood there already, and stand there still.
+    Same,
 }
 
 /// Where the rows of a report go, in their order.
@@ -176,43 +190,45 @@ impl Rebuild {
         Ok(())
     }
 
-    /// Writes a report anew: all rows that are committed. What stands in its place is kept aside;
-    /// where, if anything did.
+    /// Writes a report anew: all rows that are committed. What else stands in its place is kept aside.
     ///
     /// # Errors
     ///
     /// If it cannot be written, or the ledger cannot be used; the next start tries again.
-    pub fn write_anew(&self, report: &Name) -> Result<Option<PathBuf>, Error> {
+    pub fn write_anew(&self, report: &Name) -> Result<Anew, Error> {
         let pieces = pieces(&self.ledger, std::iter::once(report))?;
         self.write_pieces(report, pieces.get(report).map_or(&[], Vec::as_slice))
     }
 
-    fn write_pieces(&self, report: &Name, pieces: &[Piece]) -> Result<Option<PathBuf>, Error> {
+    fn write_pieces(&self, report: &Name, pieces: &[Piece]) -> Result<Anew, Error> {
         let path = &self.path_of(report);
         let failed = |source| Error::Report { path: path.to_owned(), source };
         self.ledger.report_is_damaged(report)?;
         Point::ReportDamaged.pass();
-        let mut aside = None;
-        if path.symlink_metadata().is_ok() {
-            aside = Some(set_aside(report, path, NOT_AS_LEFT).map_err(failed)?);
-            Point::ReportSetAside.pass();
-        }
         let part = beside(path, ".part");
         let folder = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(failed)?;
-        let out = BufWriter::new(File::create(&part).map_err(failed)?);
-        let mut out = Anew { out, on_part: &*self.on_part };
+        make_folders(folder).map_err(failed)?;
+        let out = BufWriter::new(new_part(&part, path, folder).map_err(failed)?);
+        let mut out = Part { out, on_part: &*self.on_part };
         self.rows_of(report, pieces, &mut out)?;
         let file = out.out.into_inner().map_err(|error| failed(error.into_error()))?;
         file.sync_all().map_err(failed)?;
         Point::ReportWritten.pass();
         let length = file.metadata().map_err(failed)?.len();
-        std::fs::rename(&part, path).map_err(failed)?;
+        let is_same = holds_the_same(path, &part, length).map_err(failed)?;
+        let anew = if is_same {
+            std::fs::remove_file(&part).map_err(failed)?;
+            Anew::Same
+        } else {
+            Anew::Written { aside: put(report, &part, path).map_err(failed)? }
+        };
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
         Point::ReportNamed.pass();
         self.ledger.report_is_whole(report, length)?;
-        event::report_restored(report, NOT_AS_LEFT);
-        Ok(aside)
+        if !is_same {
+            event::report_restored(report, NOT_AS_LEFT);
+        }
+        Ok(anew)
     }
 
     /// Gives all rows of a report to `sink`, the header first. `pieces` are those of this report.
@@ -243,13 +259,70 @@ impl Rebuild {
     }
 }
 
+/// A new file for the report at `path` in `folder`, which is called `part` until it is whole. If the
+/// report is there, and no other user's, it keeps its mode.
+fn new_part(part: &Path, path: &Path, folder: &Path) -> io::Result<File> {
+    match std::fs::remove_file(part) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    // What somebody puts there now is not written to.
+    let file = File::create_new(part)?;
+    give(&file, &rustix::fs::stat(folder)?)?;
+    let ours = file.metadata()?;
+    if let Ok(found) = path.symlink_metadata()
+        && found.is_file()
+        && found.uid() == ours.uid()
+    {
+        file.set_permissions(Permissions::from_mode(found.mode() & 0o777 | 0o600))?;
+    }
+    Ok(file)
+}
+
+/// Whether the file at `path` holds the very bytes, `length` of them, that the new one holds; then it
+/// is made durable.
+fn holds_the_same(path: &Path, part: &Path, length: u64) -> io::Result<bool> {
+    let is_like = |found: std::fs::Metadata| found.is_file() && found.len() == length;
+    if !path.symlink_metadata().is_ok_and(is_like) {
+        return Ok(false);
+    }
+    let Ok(there) = File::open(path) else { return Ok(false) };
+    let (mut one, mut other) = (BufReader::new(&there), BufReader::new(File::open(part)?));
+    loop {
+        let (a, b) = (one.fill_buf()?, other.fill_buf()?);
+        let most = a.len().min(b.len());
+        if a[..most] != b[..most] || a.is_empty() != b.is_empty() {
+            return Ok(false);
+        }
+        if most == 0 {
+            break;
+        }
+        one.consume(most);
+        other.consume(most);
+    }
+    there.sync_all()?;
+    Ok(true)
+}
+
+/// Puts a report that is whole into its place, and keeps aside what stands there; where, if anything
+/// does.
+fn put(report: &Name, part: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
+    let mut aside = None;
+    if path.symlink_metadata().is_ok() {
+        aside = Some(set_aside(report, path, NOT_AS_LEFT)?);
+        Point::ReportSetAside.pass();
+    }
+    std::fs::rename(part, path)?;
+    Ok(aside)
+}
+
 /// A report that is written.
-struct Anew<'a> {
+struct Part<'a> {
     out: BufWriter<File>,
     on_part: &'a (dyn Fn() + Send + Sync),
 }
 
-impl Sink for Anew<'_> {
+impl Sink for Part<'_> {
     fn rows(&mut self, rows: &[u8]) -> io::Result<()> {
         Point::ReportHalfWritten.pass_or(|| {
             let _ = self.out.flush();

@@ -163,7 +163,8 @@ pub fn run(settings: &Settings, mut mode: Mode) -> Result<Outcome, Error> {
     let recorder = Recorder::install()
         .map_err(|error| Error::System { what: "the metrics", source: io::Error::other(error) })?;
     raise_descriptor_limit();
-    let (shared, mut lock, claims) = prepare(settings.clone(), mode.once)?;
+    let (mut shared, mut lock, claims) = prepare(settings.clone(), mode.once)?;
+    shared.answer.file = mode.reload.as_ref().and_then(|source| source.file.clone());
     let listener =
         if mode.once { None } else { Some(listen(shared.settings.http.listen, &mut lock)?) };
     let runtime = tokio::runtime::Builder::new_current_thread()

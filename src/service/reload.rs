@@ -6,6 +6,7 @@ use crate::event;
 use crate::printable;
 use crate::queue::Limits;
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ pub type SetLogLevel = Box<dyn Fn(&str) -> Result<(), String>>;
 
 /// Where settings come from that are read anew.
 pub struct Source {
+    /// The settings file, by its whole path, if there is one.
+    pub file: Option<PathBuf>,
     /// Reads all layers once more; or why they are refused, in words.
     pub read: Box<dyn Fn() -> Result<Settings, String>>,
     /// Sets what is logged from now on.
@@ -59,14 +62,19 @@ pub(super) fn limits(settings: &Settings) -> Limits {
 /// What came of the last reload, for whoever asks.
 #[derive(Default)]
 pub(super) struct Answer {
+    /// The settings file that is read, if there is one.
+    pub(super) file: Option<PathBuf>,
     state: Mutex<(u64, String)>,
 }
 
 impl Answer {
-    /// How many reloads there were, and what came of the last one, a line for each thing.
+    /// Which file is read, how many reloads there were, and what came of the last one, a line for each
+    /// thing.
     pub(super) fn text(&self) -> String {
+        let file = self.file.as_deref().map(|file| printable::path(file).to_string());
+        let file = file.unwrap_or_default();
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        format!("reloads {}\n{}", state.0, state.1)
+        format!("file {file}\nreloads {}\n{}", state.0, state.1)
     }
 
     fn give(&self, text: String) {

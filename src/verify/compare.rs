@@ -77,7 +77,8 @@ impl<'a> Compared<'a> {
             // Nothing was committed to it, whatever stands there.
             self.differs = true;
         } else if !is_file {
-            self.differ("it is missing".into());
+            let is_there = self.path.symlink_metadata().is_ok();
+            self.differ(if is_there { "it is no file" } else { "it is missing" }.into());
         } else if !self.report.whole && self.verify.is_running {
             self.differs = true;
             self.verify.note(&self.path, "it is being written anew".into(), "look once more later");
@@ -101,8 +102,10 @@ impl<'a> Compared<'a> {
         let to_do = if self.verify.is_running {
             "the service writes it anew when it next adds rows or starts; to do it now, stop the \
              service and use `gridmark verify --repair`"
-        } else {
+        } else if self.path.symlink_metadata().is_ok() {
             "`gridmark verify --repair` writes it anew and keeps aside what is there"
+        } else {
+            "`gridmark verify --repair` writes it anew"
         };
         self.verify.find(true, &self.path, what, to_do, Some(&self.report.path));
     }

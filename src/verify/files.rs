@@ -145,7 +145,7 @@ impl Verify<'_> {
                 }
                 let aside = text.windows(7).any(|part| part == b".aside-");
                 if aside {
-                    let what = "what somebody had made of a report".to_owned();
+                    let what = "kept aside when a report was written anew".to_owned();
                     self.note(&place, what, "remove it if nobody needs it");
                 } else if text.ends_with(b".csv") && !self.is_running {
                     let what = "a report that the ledger does not know".to_owned();

@@ -169,8 +169,37 @@ fn what_is_wrong_with_the_ledger_is_told_once() {
     for args in [&["serve", "--once"][..], &["why", "p"]] {
         let (_, _, errors) = told(gridmark().args(args).current_dir(folder.path()));
         assert!(errors.starts_with("gridmark: the ledger "), "{errors}");
-        let causes = ["unable to open", "I/O error", "Error code"];
+        let causes = ["unable to open", "it is no file", "Error code"];
         let told = causes.map(|cause| errors.matches(cause).count());
         assert_eq!(told.iter().sum::<usize>(), 1, "{errors}");
     }
+}
+
+#[test]
+fn an_address_that_is_none_is_told_with_an_example_wherever_it_is_typed() {
+    let folder = tempfile::tempdir().unwrap();
+    let expected = "expected an address and a port, such as \"127.0.0.1:9464\"";
+    for args in [
+        ["serve", "--listen", "localhost:9464"],
+        ["config", "--listen", "127.0.0.1"],
+        ["doctor", "--listen", ":9464"],
+        ["health", "--at", "localhost:9464"],
+    ] {
+        let (code, _, errors) = told(gridmark().args(args).current_dir(folder.path()));
+        assert_eq!(code, Some(2), "{args:?}: {errors}");
+        assert!(errors.contains(expected), "{args:?}: {errors}");
+    }
+    let mut config = gridmark();
+    config.arg("config").env("GRIDMARK_HTTP_LISTEN", "localhost:9464");
+    let (_, _, errors) = told(config.current_dir(folder.path()));
+    assert!(errors.contains(expected), "{errors}");
+}
+
+#[test]
+fn retry_without_a_name_says_that_there_is_all() {
+    let (code, _, errors) = told(gridmark().arg("retry"));
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("NAME") && errors.contains("--all"), "{errors}");
+    let (code, _, errors) = told(gridmark().args(["retry", "--all", "p"]));
+    assert!(code == Some(2) && errors.contains("cannot be used with"), "{errors}");
 }

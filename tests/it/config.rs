@@ -281,7 +281,7 @@ fn every_setting_has_a_wrong_value_that_is_refused() {
     let wrong = |section: &str, name: &str| match name {
         _ if section == "paths" => vec!["\"\"", "3", "[]"],
         "watch" => vec!["\"Auto\"", "true", "\"\""],
-        "settle_ms" | "open_settle_ms" | "commit_wait_ms_max" => {
+        "settle_ms" | "open_settle_ms" | "commit_wait_ms_max" | "turn_ms_max" => {
             vec!["-1", "86400001", "1.5", "\"1\"", "9223372036854775808"]
         }
         "scan_every_ms" | "retry_ms_max" | "header_read_ms_max" | "connection_ms_max" => {

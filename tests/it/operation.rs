@@ -17,6 +17,7 @@ mod runbook;
 mod systemd;
 mod unit;
 mod upgrade;
+mod users;
 mod verify;
 
 use crate::kit::Sandbox;

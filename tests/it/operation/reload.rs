@@ -194,6 +194,38 @@ fn the_manager_is_told_of_a_reload_and_of_its_end() {
 }
 
 #[test]
+fn a_file_that_the_service_does_not_read_is_refused_in_words() {
+    let mut sandbox = with_file("");
+    sandbox.start();
+    let process = sandbox.process();
+    sandbox.write("other.toml", "[intake]\nsettle_ms = 70\n");
+    let other = sandbox.path("other.toml");
+    let with = |file: &PathBuf| sandbox.run("reload", &["--config".as_ref(), file.as_os_str()]);
+    let told = with(&other);
+    let wanted = format!(
+        "gridmark: process {process} reads its settings from {}, not from {}; nothing is read anew: \
+         change that file, or start the service with --config {}\n",
+        file(&sandbox).display(),
+        other.display(),
+        other.display()
+    );
+    assert_eq!((told.code, told.stdout.as_str(), told.stderr), (Some(1), "", wanted));
+    assert_eq!(sandbox.metrics().of(APPLIED), 0.0);
+    // The same file under another name, and no file at all.
+    std::os::unix::fs::symlink(FILE, sandbox.path("link.toml")).unwrap();
+    for told in [with(&sandbox.path("link.toml")), sandbox.run("reload", &[] as &[&str])] {
+        assert_eq!((told.code, told.stdout.as_str()), (Some(0), "no setting has changed\n"));
+    }
+
+    let sandbox = Sandbox::started();
+    sandbox.write("other.toml", "[intake]\nsettle_ms = 70\n");
+    let told = sandbox.run("reload", &["--config", "other.toml"]);
+    let process = sandbox.process();
+    let words = format!("process {process} was started without a settings file, and reads none");
+    assert!(told.code == Some(1) && told.stderr.contains(&words), "{told:?}");
+}
+
+#[test]
 fn where_no_service_runs_nothing_can_be_reloaded() {
     let mut sandbox = with_file("");
     let nobody = format!("gridmark: no service runs at {}\n", sandbox.path("").display());

@@ -54,12 +54,16 @@ fn reports_in_which_large_files_lie_between_others_are_written_anew_byte_for_byt
     fs::remove_dir_all(sandbox.path("reports")).unwrap();
     let told = verify(&sandbox, &NOTHING, 1);
     assert_eq!(about(&told, ": it is missing; ").len(), 4, "{told}");
+    assert_eq!(about(&told, "; `gridmark verify --repair` writes it anew").len(), 4, "{told}");
+    assert!(!told.contains("aside"), "{told}");
     grade(&mut sandbox);
     assert_eq!(sandbox.report_bytes(), before);
+    // What is the same is no reason to keep anything aside.
     let told = verify(&sandbox, &["--rebuild", "team", "submissions"], 0);
-    assert_eq!(about(&told, "written anew; what stood there is").len(), 2, "{told}");
+    assert_eq!(about(&told, ".csv: it was as it is written anew, and is left").len(), 2, "{told}");
+    assert!(told.ends_with(": all agrees\n"), "{told}");
     assert_eq!(sandbox.report_bytes(), before);
-    assert_eq!(sandbox.text(format!("{TEAM}.aside-1")), before["folders/team.csv"]);
+    assert!(!sandbox.has(format!("{TEAM}.part")) && !sandbox.has(format!("{TEAM}.aside-1")));
     sandbox.verifies();
 }
 
@@ -86,7 +90,9 @@ fn a_report_that_was_edited_while_nothing_ran_is_found_and_repaired() {
     assert_eq!(sandbox.text(TEAM), before);
     assert_eq!(sandbox.text(format!("{TEAM}.aside-1")), edited);
     let told = verify(&sandbox, &NOTHING, 0);
-    assert_eq!(about(&told, "note: ").len(), 1, "{told}");
+    let [line] = about(&told, "note: ")[..] else { panic!("{told}") };
+    let words = ".aside-1: kept aside when a report was written anew; remove it if nobody needs it";
+    assert!(line.ends_with(words), "{told}");
 
     // What stands behind the last row, in the middle, or in the other report.
     for (report, edit) in [
@@ -168,7 +174,7 @@ fn whatever_lies_where_it_does_not_belong_is_told() {
         ("archive/team/stray", "the ledger knows no submission there"),
         ("quarantine/stray", "no submission that failed lies there"),
         ("reports/folders/none.csv", "a report that the ledger does not know"),
-        ("reports/loose.csv.aside-3", "what somebody had made of a report"),
+        ("reports/loose.csv.aside-3", "kept aside when a report was written anew"),
         (TEAM, "it has 8 bytes beyond what is committed; the next start cuts them off"),
         ("archive/open", "open, attempt 1: taken and not done; the next start grades it"),
         ("archive/lost", "the next start lets go of it"),
@@ -224,8 +230,11 @@ fn beside_a_service_that_works_all_agrees_and_nothing_is_written() {
 #[test]
 fn what_cannot_be_looked_at_is_told_in_words() {
     let sandbox = Sandbox::new();
-    let told = verify(&sandbox, &NOTHING, 2);
-    assert!(told.contains("no service has run here"), "{told}");
+    for args in [&NOTHING[..], &["--repair"]] {
+        let told = verify(&sandbox, args, 2);
+        assert!(told.contains("no service has run here"), "{told}");
+        assert!(!sandbox.has("state"));
+    }
     let mut sandbox = with_two();
     sandbox.rename_in("loose/p", hexudoku(2));
     sandbox.rename_in("p", hexudoku(2));
@@ -356,6 +365,17 @@ fn a_ledger_that_is_lost_is_not_taken_for_a_new_one() {
         );
         assert!(stderr.contains("put a copy of it in its place, from a backup"), "{stderr}");
         assert_eq!(sandbox.report_bytes(), reports);
+        // Whoever asks is told the same.
+        for args in [
+            &["verify"][..],
+            &["verify", "--repair"],
+            &["why", "team/1"],
+            &["backup", "copy"],
+            &["retry", "team/1"],
+        ] {
+            let told = sandbox.run(args[0], &args[1..]);
+            assert_eq!((told.code, told.stderr), (Some(2), stderr.clone()), "{args:?}");
+        }
     }
     // Whoever wants to begin anew can, and nothing is overwritten.
     fs::rename(sandbox.path("reports"), sandbox.path("old reports")).unwrap();

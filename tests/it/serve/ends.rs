@@ -165,7 +165,11 @@ fn once_ends_where_reports_cannot_be_written_and_the_next_run_makes_up_for_it() 
     for i in 1..=3 {
         sandbox.write(format!("inbox/team/{i}"), hexudoku(i));
     }
-    assert_eq!(sandbox.once().status.code(), Some(1));
+    let (code, _, log) = told(sandbox.once());
+    assert_eq!(code, Some(1), "{log}");
+    // Nobody is told that all is well again.
+    let (_, since) = log.split_once("cannot make marks durable").unwrap();
+    assert!(!since.contains("event: ready") && since.contains("stopped: some marks"), "{log}");
     fs::remove_file(sandbox.path("reports/folders")).unwrap();
     assert_eq!(sandbox.once().status.code(), Some(0));
     assert_eq!(sandbox.rows("folders/team.csv").len(), 3);

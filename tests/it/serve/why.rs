@@ -287,3 +287,18 @@ fn what_the_service_may_not_read_is_told() {
     }
     fs::set_permissions(sandbox.path("inbox/closed"), Permissions::from_mode(0o755)).unwrap();
 }
+
+#[test]
+fn what_lies_outside_is_no_submission() {
+    let mut sandbox = Sandbox::started();
+    sandbox.write("beside", hexudoku(1));
+    sandbox.stop();
+    let up = "../".repeat(sandbox.path("").components().count());
+    for path in [&format!("{up}etc/passwd"), "../beside", "./beside"] {
+        let told = why(&sandbox, path);
+        assert_eq!((told.code, told.stdout.as_str()), (Some(2), ""), "{path}: {told:?}");
+        assert!(told.stderr.contains(" lies neither in "), "{path}: {told:?}");
+        let told = sandbox.run("retry", &[path]);
+        assert!(told.stderr.contains("no such submission lies in quarantine"), "{told:?}");
+    }
+}

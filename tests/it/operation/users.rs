@@ -1,0 +1,287 @@
+//! Commands run by another user than the service: root, who may do everything, and somebody who may
+//! not read what the service keeps.
+
+use super::grade;
+use crate::kit::cases::{classic, hexudoku};
+use crate::kit::crashes::skip;
+use crate::kit::{Sandbox, Told};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+const NOBODY: u32 = 65_534;
+/// A group that is nobody's.
+const GROUP: u32 = 54_321;
+const NOTHING: [&str; 0] = [];
+
+/// Whether commands can be run by root and by nobody.
+fn has_users() -> bool {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+    let has_users = rustix::process::geteuid().is_root()
+        && command.arg("--version").uid(NOBODY).output().is_ok_and(|told| told.status.success());
+    if !has_users {
+        skip("EXPECTED_NOBODY", "only root can run commands as root and as nobody");
+    }
+    has_users
+}
+
+/// Runs the program as nobody.
+fn as_nobody(args: &[&str]) -> Told {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+    let told = command.args(args).env_clear().current_dir("/").uid(NOBODY).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Told { code: told.status.code(), stdout: text(told.stdout), stderr: text(told.stderr) }
+}
+
+fn permit(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+fn mode(path: &Path) -> u32 {
+    path.symlink_metadata().unwrap().mode() & 0o7777
+}
+
+/// Whatever there is below this folder.
+fn below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(below(&path));
+        }
+        all.push(path);
+    }
+    all.sort();
+    all
+}
+
+#[track_caller]
+fn all_is_nobodys(sandbox: &Sandbox) {
+    for path in below(&sandbox.path("")) {
+        assert_eq!(path.symlink_metadata().unwrap().uid(), NOBODY, "{}", path.display());
+    }
+}
+
+/// Hands in a file as nobody.
+fn hand_in(sandbox: &Sandbox, name: &str) {
+    let (part, path) = (sandbox.path("part"), sandbox.path("inbox").join(name));
+    fs::write(&part, hexudoku(9)).unwrap();
+    chown(&part, Some(NOBODY), Some(NOBODY)).unwrap();
+    fs::rename(part, path).unwrap();
+}
+
+#[test]
+fn what_root_writes_anew_belongs_to_the_service_which_goes_on() {
+    if !has_users() {
+        return;
+    }
+    let mut sandbox = Sandbox::new();
+    sandbox.rename_in("p", hexudoku(1));
+    sandbox.rename_in("team/p", classic(1, "YN"));
+    sandbox.run_as_nobody();
+    grade(&mut sandbox);
+    let before = sandbox.report_bytes();
+    let reports = sandbox.path("reports");
+    chown(&reports, None, Some(GROUP)).unwrap();
+    permit(&reports, 0o750);
+    permit(&sandbox.path("reports/submissions.csv"), 0o600);
+    sandbox.write("reports/submissions.csv", "changed\n");
+    fs::remove_file(sandbox.path("reports/loose.csv")).unwrap();
+    fs::remove_dir_all(sandbox.path("reports/folders")).unwrap();
+    fs::remove_file(sandbox.path("state/lock")).unwrap();
+    // Somebody lies in wait for root.
+    let victim = tempfile::NamedTempFile::new().unwrap();
+    symlink(victim.path(), sandbox.path("reports/loose.csv.part")).unwrap();
+    chown_link(&sandbox.path("reports/loose.csv.part"));
+
+    let told = sandbox.run_as(None, "verify", &["--repair"]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    fs::remove_file(sandbox.path("reports/submissions.csv.aside-1")).unwrap();
+    assert_eq!(sandbox.report_bytes(), before);
+    all_is_nobodys(&sandbox);
+    for path in below(&reports) {
+        assert_eq!(path.metadata().unwrap().gid(), GROUP, "{}", path.display());
+    }
+    assert_eq!(mode(&sandbox.path("reports/submissions.csv")), 0o600);
+    assert_eq!(mode(&sandbox.path("reports/loose.csv")) & 0o007, 0);
+    assert_eq!(mode(&sandbox.path("reports/folders")), 0o750);
+    let found = victim.path().metadata().unwrap();
+    assert_eq!((found.len(), found.uid()), (0, 0));
+
+    sandbox.start();
+    hand_in(&sandbox, "q");
+    sandbox.wait_for(3);
+    sandbox.stop();
+}
+
+fn chown_link(path: &Path) {
+    std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+}
+
+#[test]
+fn what_root_hands_in_again_can_be_taken_by_the_service() {
+    if !has_users() {
+        return;
+    }
+    let mut sandbox = Sandbox::new();
+    sandbox.rename_in("team/failed", hexudoku(1));
+    sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "team/failed").set("grade.tries_max", 1);
+    sandbox.run_as_nobody();
+    sandbox.once();
+    assert!(sandbox.has("quarantine/team/failed"));
+    for gone in ["inbox/team", "inbox"] {
+        let _ = fs::remove_dir_all(sandbox.path(gone));
+        let told = sandbox.run_as(None, "retry", &["--all"]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        all_is_nobodys(&sandbox);
+        sandbox.once();
+        assert!(sandbox.has("quarantine"), "{told:?}");
+        assert!(!sandbox.has("inbox/team/failed"), "it was not taken");
+    }
+}
+
+#[test]
+fn who_may_not_read_the_state_is_told_so_and_as_whom_to_look() {
+    if !has_users() {
+        return;
+    }
+    let mut sandbox = Sandbox::new();
+    sandbox.rename_in("p", hexudoku(1));
+    sandbox.start();
+    sandbox.wait_for(1);
+    let root = sandbox.path("");
+    let root = root.to_str().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let into = elsewhere.path().join("copy");
+    permit(&sandbox.path(""), 0o755);
+    for (state, ledger) in [(0o755, 0o600), (0o700, 0o644)] {
+        permit(&sandbox.path("state"), state);
+        permit(&sandbox.path("state/ledger.db"), ledger);
+        for args in [
+            &["why", "p"][..],
+            &["verify"],
+            &["verify", "--repair"],
+            &["backup", into.to_str().unwrap()],
+            &["retry", "--all"],
+        ] {
+            let told = as_nobody(&[&args[..1], &["--root", root], &args[1..]].concat());
+            assert_eq!(told.code, Some(2), "{args:?}: {told:?}");
+            for words in [
+                "ledger.db cannot be read by this user (uid 65534): permission denied; run ",
+                "as the service's user (root, uid 0), e.g. `sudo gridmark ",
+            ] {
+                assert!(told.stderr.contains(words), "{args:?}: {told:?}");
+            }
+        }
+    }
+    let told = as_nobody(&["reload", "--root", root]);
+    let words = "state/lock cannot be read by this user (uid 65534): permission denied; run it as ";
+    assert!(told.code == Some(1) && told.stderr.contains(words), "{told:?}");
+}
+
+#[test]
+fn doctor_tells_who_may_not_look_and_advises_nothing_that_destroys() {
+    if !has_users() {
+        return;
+    }
+    let mut sandbox = Sandbox::new();
+    sandbox.rename_in("p", hexudoku(1));
+    sandbox.start();
+    sandbox.wait_for(1);
+    let (root, address) = (sandbox.path(""), sandbox.address().to_string());
+    let root = root.to_str().unwrap();
+    permit(&sandbox.path("state"), 0o700);
+    for mode in [0o755, 0o700] {
+        permit(&sandbox.path(""), mode);
+        let told = as_nobody(&["doctor", "--root", root, "--listen", &address]);
+        assert_eq!(told.code, Some(1), "{told:?}");
+        for wrong in [
+            "unable to open",
+            "move the folder",
+            "move it away",
+            "another program",
+            "none of the folders yet",
+            "chown",
+            "chmod",
+        ] {
+            assert!(!told.stdout.contains(wrong), "{wrong}: {}", told.stdout);
+        }
+        let process = format!("gridmark, process {}, listens there", sandbox.process());
+        for words in [
+            "cannot be read by this user (uid 65534): permission denied",
+            "sudo gridmark doctor",
+            &process,
+        ] {
+            assert!(told.stdout.contains(words), "{words}: {}", told.stdout);
+        }
+        let hidden = told.stdout.contains("this user (uid 65534) may not look into ");
+        assert_eq!(hidden, mode == 0o700, "{}", told.stdout);
+    }
+    let told = as_nobody(&["doctor", "--root", "/etc/passwd", "--listen", "127.0.0.1:0"]);
+    assert!(told.stdout.contains("/etc/passwd is no folder"), "{told:?}");
+    for wrong in ["unable to open", "move the folder", "none of the folders yet", "chmod"] {
+        assert!(!told.stdout.contains(wrong), "{wrong}: {}", told.stdout);
+    }
+}
+
+#[test]
+fn health_takes_no_other_service_for_that_of_a_root_into_which_one_may_not_look() {
+    if !has_users() {
+        return;
+    }
+    let sandbox = Sandbox::started();
+    permit(&sandbox.path(""), 0o755);
+    permit(&sandbox.path("state"), 0o700);
+    let told = as_nobody(&["health", "--root", sandbox.path("").to_str().unwrap()]);
+    assert_eq!(told.code, Some(1), "{told:?}");
+    for words in [
+        "no answer\n",
+        "cannot be told which service is this root's",
+        "state/lock cannot be read by this user (uid 65534)",
+        "--at 127.0.0.1:9464",
+    ] {
+        assert!(told.stdout.contains(words), "{words}: {told:?}");
+    }
+}
+
+#[test]
+fn a_backup_lets_nobody_read_more_than_the_root_does() {
+    let mut sandbox = Sandbox::new();
+    for name in ["p", "team/p", "team/failed"] {
+        sandbox.rename_in(name, hexudoku(1));
+    }
+    sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "team/failed").set("grade.tries_max", 1);
+    let is_root = rustix::process::geteuid().is_root() && sandbox.run_as_nobody();
+    sandbox.once();
+    for (path, mode) in [
+        ("inbox", 0o2770),
+        ("state", 0o700),
+        ("state/ledger.db", 0o600),
+        ("archive", 0o750),
+        ("archive/team", 0o710),
+        ("archive/p", 0o640),
+        ("quarantine/team/failed", 0o600),
+        ("reports", 0o751),
+        ("reports/folders/team.csv", 0o440),
+    ] {
+        permit(&sandbox.path(path), mode);
+    }
+    let elsewhere = tempfile::tempdir().unwrap();
+    let into = elsewhere.path().join("first");
+    // Root keeps owners, too.
+    let told = sandbox.run_as(None, "backup", &[into.as_os_str()]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    assert_eq!(mode(&into), 0o700);
+    let copied = below(&into);
+    assert!(copied.len() > 14, "{copied:?}");
+    for copy in copied {
+        let source = sandbox.path(copy.strip_prefix(&into).unwrap());
+        assert_eq!(mode(&copy), mode(&source), "{}", copy.display());
+        let owner = |path: &Path| path.metadata().map(|found| (found.uid(), found.gid())).unwrap();
+        assert!(!is_root || owner(&copy) == owner(&source), "{}", copy.display());
+    }
+    let verified = sandbox.run_as(None, "verify", &NOTHING);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+}
