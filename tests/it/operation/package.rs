@@ -1,32 +1,20 @@
 //! The Debian package, from the program under test: built, installed, run, upgraded and purged, in a
 //! guest, so that the system here stays as it is. And `cargo install`.
 
-use super::guest::Guest;
+use super::guest::{Guest, SETTINGS};
 use super::tool;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-const SETTINGS: &str = "/etc/gridmark/gridmark.toml";
+const UNIT: &str = "/usr/lib/systemd/system/gridmark.service";
 
-/// A place for packages; none, and that is said, where there can be none.
+/// A place for packages.
 fn guest() -> Option<Guest> {
-    let missing = ["dpkg", "dpkg-deb", "dpkg-shlibdeps", "systemd-sysusers", "systemd-tmpfiles"]
-        .into_iter()
-        .chain(["cargo-deb", "setpriv", "nsenter", "chroot"])
-        .find(|name| tool(name).is_none());
-    let guest = match missing {
-        Some(missing) => Err(format!("{missing} is missing")),
-        None => Guest::new(),
-    };
-    if let Err(why) = &guest {
-        let is_expected = std::env::var_os("EXPECTED_DPKG").is_some();
-        assert!(!is_expected, "EXPECTED_DPKG is set, and no package can be installed: {why}");
-        eprintln!("SKIPPED, NOT TESTED: no package can be installed here: {why}");
-    }
-    guest.ok()
+    let tools = ["dpkg", "dpkg-deb", "dpkg-shlibdeps", "cargo-deb"];
+    Guest::with(&[&tools[..], &["systemd-sysusers", "systemd-tmpfiles"]].concat(), "EXPECTED_DPKG")
 }
 
 /// Makes the package from the program under test.
@@ -44,37 +32,6 @@ fn build(into: &Path) -> PathBuf {
     assert!(name.starts_with(version) && name.ends_with(".deb"), "{name}");
     assert_eq!(made.next(), None);
     package
-}
-
-/// The service as its unit has it started: by that command, as that user. It ends with the guest.
-fn serve(guest: &Guest) -> Child {
-    let unit = fs::read_to_string(guest.path("/usr/lib/systemd/system/gridmark.service")).unwrap();
-    let of = |key: &str| {
-        let line = unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
-        line.unwrap_or_else(|| panic!("{key} is not in the unit")).to_owned()
-    };
-    let script = format!(
-        "umask {} && exec setpriv --reuid {} --regid {} --init-groups {}",
-        of("UMask"),
-        of("User"),
-        of("Group"),
-        of("ExecStart")
-    );
-    let child = guest
-        .command(&["sh", "-c", &script])
-        .stdout(Stdio::null())
-        .stderr(fs::File::create(guest.path("/tmp/log")).unwrap())
-        .spawn()
-        .unwrap();
-    guest.wait_until(&format!("gridmark health --config {SETTINGS} || {{ cat /tmp/log; false; }}"));
-    child
-}
-
-/// Ends the service, as its unit does.
-fn stop(guest: &Guest, mut service: Child) {
-    guest.sh("kill -TERM $(sed 's/process \\([0-9]*\\),.*/\\1/' /var/lib/gridmark/state/lock)");
-    let status = service.wait().unwrap();
-    assert!(status.success(), "{status}: {}", guest.sh("cat /tmp/log"));
 }
 
 /// Somebody of the group drops a file, by a plain copy, and reads the report.
@@ -137,7 +94,7 @@ fn the_package_is_built_installed_run_upgraded_and_purged_and_marks_stay() {
         "/usr/share/bash-completion/completions/gridmark",
         "/usr/share/zsh/vendor-completions/_gridmark",
         "/usr/share/fish/vendor_completions.d/gridmark.fish",
-        "/usr/lib/systemd/system/gridmark.service",
+        UNIT,
         "/usr/share/doc/gridmark/copyright",
     ] {
         let file = guest.path(file);
@@ -154,18 +111,18 @@ fn the_package_is_built_installed_run_upgraded_and_purged_and_marks_stay() {
     // Run, with settings of one's own.
     guest.sh(&format!("sed -i 's/^listen = .*/listen = \"127.0.0.1:0\" # ours/' {SETTINGS}"));
     guest.sh("useradd --no-create-home --user-group --groups gridmark scorer");
-    let service = serve(&guest);
+    let service = guest.serve(UNIT);
     drop_and_read(&guest, "p1.txt");
-    stop(&guest, service);
+    guest.stop(service);
 
     // Upgraded.
     next_version(&guest);
     guest.sh("dpkg --force-confdef --force-confold -i /tmp/next.deb");
     assert_eq!(guest.sh("dpkg-query -W -f '${Version}' gridmark"), "99.0-1");
     assert_eq!(guest.sh(&format!("grep -c ours {SETTINGS}")), "1\n");
-    let service = serve(&guest);
+    let service = guest.serve(UNIT);
     drop_and_read(&guest, "p2.txt");
-    stop(&guest, service);
+    guest.stop(service);
 
     // Removed, and purged.
     guest.sh("dpkg -r gridmark");
