@@ -57,6 +57,29 @@ fn next_version(guest: &Guest) {
          dpkg-deb --root-owner-group -Znone -b /tmp/next /tmp/next.deb");
 }
 
+/// README, handbook and runbook find each other, and what else they link to that is for operators.
+fn links_lead_somewhere(guest: &Guest) {
+    let handbook = "/usr/share/doc/gridmark/deploy/README.md";
+    let runbook = "/usr/share/doc/gridmark/deploy/prometheus/RUNBOOK.md";
+    let mut seen = 0;
+    for page in ["/usr/share/doc/gridmark/README.md", handbook, runbook] {
+        let text = guest.sh(&format!("cat {page}"));
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split(['#', ')']).next());
+        let is_source =
+            |link: &&str| page.ends_with("gridmark/README.md") && !link.ends_with(".md");
+        let of_project = ["tests/", "benches/", "LICENSE"];
+        let is_of_project = |link: &&str| of_project.iter().any(|start| link.starts_with(start));
+        let links =
+            links.filter(|link| !link.is_empty() && !is_source(link) && !is_of_project(link));
+        for link in links {
+            let folder = page.rsplit_once('/').unwrap().0;
+            guest.sh(&format!("cat {folder}/{link}"));
+            seen += 1;
+        }
+    }
+    assert!(seen > 6, "{seen}");
+}
+
 /// What of the system here an installation would change.
 fn of_the_host() -> (Vec<bool>, Vec<u8>) {
     let places = [SETTINGS, "/usr/bin/gridmark", "/var/lib/gridmark"];
@@ -105,6 +128,12 @@ fn the_package_is_built_installed_run_upgraded_and_purged_and_marks_stay() {
             "{file:?}"
         );
     }
+    assert!(guest.sh(&format!("cat {SETTINGS}")).contains("\nroot = \"/var/lib/gridmark\"\n"));
+    let licences = guest.sh("zcat /usr/share/doc/gridmark/licences.gz");
+    for told in ["\nrusqlite ", "\nof tokio ", "Permission is hereby granted"] {
+        assert!(licences.contains(told), "{told}");
+    }
+    links_lead_somewhere(&guest);
     let enabled = "/etc/systemd/system/multi-user.target.wants/gridmark.service";
     assert!(guest.path(enabled).symlink_metadata().is_ok());
 
