@@ -28,6 +28,19 @@ pub enum Error {
         /// Where.
         path: PathBuf,
     },
+    /// There is no folder to make it in.
+    #[error(
+        "there is no folder {}, in which {} would be made; is its disk mounted? If it is to be \
+         there, make it first",
+        printable::path(within),
+        printable::path(path)
+    )]
+    NoParent {
+        /// Where.
+        path: PathBuf,
+        /// The folder that is missing.
+        within: PathBuf,
+    },
     /// It would be within what it is a backup of.
     #[error(
         "{} is within {}, which belongs to the service; take another folder",
@@ -172,11 +185,14 @@ fn make_empty(into: &Path) -> Result<(), Error> {
             Some(_) => Err(Error::Occupied { path: into.to_owned() }),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if let Some(above) = into.parent() {
-                std::fs::create_dir_all(above).map_err(failed)?;
-            }
             // What is in it, only whoever makes it may hand on.
-            DirBuilder::new().mode(OWN_FOLDER).create(into).map_err(failed)
+            DirBuilder::new().mode(OWN_FOLDER).create(into).map_err(|source| match into.parent() {
+                // A whole path is never made: it would hide that a disk is not mounted.
+                Some(within) if source.kind() == io::ErrorKind::NotFound => {
+                    Error::NoParent { path: into.to_owned(), within: within.to_owned() }
+                }
+                _ => failed(source),
+            })
         }
         Err(_) if into.symlink_metadata().is_ok() => Err(Error::Occupied { path: into.to_owned() }),
         Err(error) => Err(failed(error)),

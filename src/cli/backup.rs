@@ -26,7 +26,7 @@ To restore it, stop the service, put its folders in the place of the lost ones, 
 Exit code: 0 if all is copied, 1 if the file of a submission was not there to be copied, 2 if there
 is no backup.")]
 pub struct Args {
-    /// The new folder for the copy
+    /// The new folder for the copy; the folder around it has to be there
     into: PathBuf,
     /// Give the files of submissions a second name instead of copying them: quick and small, but only
     /// on the same file system, and whoever changes one file changes both

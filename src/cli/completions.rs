@@ -10,9 +10,15 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Packages install what this prints; by hand:
+  mkdir -p ~/.local/share/bash-completion/completions
   gridmark completions bash > ~/.local/share/bash-completion/completions/gridmark
-  gridmark completions zsh  > _gridmark, in a folder that is in $fpath
-  gridmark completions fish > ~/.config/fish/completions/gridmark.fish")]
+
+  mkdir -p ~/.config/fish/completions
+  gridmark completions fish > ~/.config/fish/completions/gridmark.fish
+
+  mkdir -p ~/.zfunc
+  gridmark completions zsh > ~/.zfunc/_gridmark
+  # and in ~/.zshrc, before compinit: fpath=(~/.zfunc $fpath)")]
 pub struct Args {
     /// The shell
     #[arg(value_name = "SHELL")]

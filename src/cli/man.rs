@@ -3,7 +3,7 @@
 use super::{Cli, Error};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
-use clap_mangen::roff::{Roff, roman};
+use clap_mangen::roff::{Roff, bold, italic, roman};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -65,7 +65,7 @@ fn page(command: &Command) -> Result<Vec<u8>, Error> {
     let parts = (|| {
         man.render_title(&mut page)?;
         man.render_name_section(&mut page)?;
-        man.render_synopsis_section(&mut page)?;
+        synopsis(command).to_writer(&mut page)?;
         man.render_description_section(&mut page)?;
         man.render_options_section(&mut page)?;
         if commands(command).next().is_some() {
@@ -78,6 +78,44 @@ fn page(command: &Command) -> Result<Vec<u8>, Error> {
     })();
     parts.map_err(Error::Output)?;
     Ok(page)
+}
+
+/// How the command is typed, each option with what it takes.
+fn synopsis(command: &Command) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]);
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    let mut line = vec![bold(command.get_bin_name().unwrap_or(name))];
+    let (mut options, mut places) = (Vec::new(), Vec::new());
+    for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+        if arg.is_positional() {
+            let shown = arg.to_string();
+            let is_optional = !arg.is_required_set() && !shown.starts_with('[');
+            places.push(roman(if is_optional {
+                format!(" [{shown}]")
+            } else {
+                format!(" {shown}")
+            }));
+            continue;
+        }
+        let flag = match (arg.get_long(), arg.get_short()) {
+            (Some(long), _) => format!("--{long}"),
+            (None, short) => format!("-{}", short.unwrap_or('?')),
+        };
+        options.extend([roman(" ["), bold(flag)]);
+        let takes_value = arg.get_action().takes_values();
+        for value in arg.get_value_names().unwrap_or_default().iter().filter(|_| takes_value) {
+            options.extend([roman(" "), italic(value.as_str())]);
+        }
+        options.push(roman("]"));
+    }
+    line.extend(options);
+    line.extend(places);
+    if commands(command).next().is_some() {
+        line.push(roman(" [COMMAND]"));
+    }
+    roff.text(line);
+    roff
 }
 
 /// What stands below the options in the help: paragraphs, and lines that are indented, which stay as

@@ -197,6 +197,16 @@ impl Error {
         printable::with_causes(self)
     }
 
+    /// The same as one of usage, if a setting is refused: no other try can be better. A settings file
+    /// that cannot be read may be there the next time.
+    fn into_mistake(self) -> Error {
+        match self {
+            Error::Config(crate::config::Error::Read { .. }) => self,
+            Error::Config(_) | Error::Tier { .. } => Error::Usage(self.with_causes()),
+            other => other,
+        }
+    }
+
     /// Whether a file or folder cannot be used, and it is this one.
     fn is_about(&self, file: &Path) -> bool {
         matches!(self, Error::Io { path, .. } if path == file)

@@ -28,7 +28,8 @@ wins. `gridmark config` shows them all.
 
 Exit code: 0 if all that was taken is graded and safely written; 1 if not, or if the service
 could not start (with --once also if files that should have been taken are still in the inbox, or
-files went to quarantine); 2 if the command was typed wrongly; 70 if a bug in gridmark ended it:
+files went to quarantine); 2 if the command was typed wrongly or a setting is refused, so that
+trying again does not help; 70 if a bug in gridmark ended it:
 restart it; 130 after a second signal.")]
 pub struct Args {
     #[command(flatten)]
@@ -57,7 +58,7 @@ impl Args {
 ///
 /// If the settings are wrong or the service cannot start.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    let (settings, control) = args.settings()?;
+    let (settings, control) = args.settings().map_err(Error::into_mistake)?;
     if let Some(doctor) = std::env::var_os(TRIAL_OF_PROCESS) {
         // Where the system cannot do that, whoever started it has to end it.
         let _ = set_parent_process_death_signal(Some(Signal::TERM));

@@ -17,7 +17,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The settings file is no TOML.
-    #[error("{place}: {message}")]
+    #[error("file {place}: {message}")]
     Syntax {
         /// Where.
         place: Place,

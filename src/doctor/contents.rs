@@ -62,16 +62,20 @@ impl Inbox {
             let what = format!("nothing can be taken out of {closed}");
             let inbox = printable::path(&folders.inbox.path);
             let remedy = format!(
-                "have this user own them, or let its group write there and in what is made later: \
-                 chmod -R g+rwX {inbox}; find {inbox} -type d -exec chmod g+s {{}} +"
+                "have this user own them, or let the inbox's group write there and in what is made \
+                 later: chgrp -R --reference={inbox} {inbox}; find {inbox} -type d -exec chmod \
+                 g+rwxs {{}} +"
             );
             findings.push(Finding::fail("contents", what, folders.remedy(remedy)));
         }
         if let Some(unreadable) = told(&self.unreadable) {
             let what = format!("{unreadable} cannot be read");
             let inbox = printable::path(&folders.inbox.path);
-            let remedy = folders.remedy(format!("chmod -R g+rX {inbox}"));
-            findings.push(Finding::fail("contents", what, remedy));
+            let remedy = format!(
+                "let the inbox's group read them, or copy them in instead of moving them: \
+                 chgrp -R --reference={inbox} {inbox}; chmod -R g+rX {inbox}"
+            );
+            findings.push(Finding::fail("contents", what, folders.remedy(remedy)));
         }
         if findings.is_empty() {
             let more = if self.is_cut { "more than " } else { "" };

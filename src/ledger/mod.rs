@@ -19,6 +19,7 @@ pub use attempt::Look;
 pub use commit::{Commit, Outcome};
 pub use error::Error;
 use names::free_archive_name;
+pub use names::name_of_archived;
 pub use order::Piece;
 pub use reading::quarantine_note;
 

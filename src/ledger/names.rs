@@ -23,6 +23,36 @@ pub(super) fn free_archive_name(
     }
 }
 
+/// The name of the submission that lies there in the archive as a later attempt, going by how its place
+/// is written; that it is no name of its own cannot be told.
+pub fn name_of_archived(archived_as: &Name) -> Option<Name> {
+    let bytes = archived_as.as_bytes();
+    let (stem, extension) = split_extension(bytes);
+    let (first, last) = without_number(stem)?;
+    let name = match without_number(first) {
+        Some((name, _)) => name,
+        None if last != b"1" => first,
+        None => return None,
+    };
+    Some(Name::from_bytes([name, extension].concat()))
+}
+
+/// What stands before and behind the last `~`, if that is a number, and there is something before.
+fn without_number(stem: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = stem.iter().rposition(|&byte| byte == b'~')?;
+    let (name, number) = (&stem[..at], &stem[at + 1..]);
+    let is_number = !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+    let is_named = !matches!(name.last(), None | Some(b'/'));
+    (is_number && is_named).then_some((name, number))
+}
+
+/// The name up to the last dot of its file, and from there.
+fn split_extension(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let file = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    let dot = bytes.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > file);
+    bytes.split_at(dot.unwrap_or(bytes.len()))
+}
+
 /// The name with one more `~` behind the folder that its first `bytes` bytes name.
 fn beside(name: &Name, bytes: usize) -> Name {
     let (path, rest) = name.as_bytes().split_at(bytes.min(name.as_bytes().len()));
@@ -51,8 +81,7 @@ pub(super) fn archive_name(name: &Name, attempt: u32, k: u32) -> Name {
     };
     let bytes = name.as_bytes();
     let file = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-    let dot = bytes.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > file);
-    let (stem, extension) = bytes.split_at(dot.unwrap_or(bytes.len()));
+    let (stem, extension) = split_extension(bytes);
     let over = (bytes.len() - file + suffix.len()).saturating_sub(NAME_BYTES_MAX);
     // Where the file's name leaves no room for the number, the number wins over the name's end.
     let (stem, extension) = match stem.len().checked_sub(over).filter(|&kept| kept > file) {
@@ -60,4 +89,25 @@ pub(super) fn archive_name(name: &Name, attempt: u32, k: u32) -> Name {
         None => (cut(bytes, bytes.len() - over), &b""[..]),
     };
     Name::from_bytes([stem, suffix.as_bytes(), extension].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_what_is_archived_is_found_again() {
+        let name = |text: &str| Name::from_bytes(text.as_bytes());
+        for own in ["p", "p.txt", "team/p.txt", "te~3am/p.tar.gz", "a.b/p"] {
+            assert_eq!(name_of_archived(&name(own)), None, "{own}");
+            for (attempt, k) in [(1, 1), (2, 0), (2, 3), (17, 0)] {
+                let place = archive_name(&name(own), attempt, k);
+                assert_eq!(name_of_archived(&place), Some(name(own)), "{own} {attempt} {k}");
+            }
+        }
+        // A first attempt has no number but together with another one.
+        for own in ["p~1.txt", "p~x.txt", "p~", "~2", "team/~2.txt"] {
+            assert_eq!(name_of_archived(&name(own)), None, "{own}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{Error, Verify};
 use crate::archive::{HIDDEN_PREFIX, note_name};
-use crate::ledger::{Ledger, OpenClaim};
+use crate::ledger::{Ledger, OpenClaim, name_of_archived};
 use crate::submission::Name;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -67,8 +67,14 @@ impl Verify<'_> {
             self.note(&place, "a copy that was not finished".into(), "it may be removed");
         } else if !self.is_known_by_now(name)? {
             let what = "it is in the archive, and the ledger knows no submission there".to_owned();
-            let to_do = "if the ledger is an older copy, hand it in again: move it into the inbox";
-            self.fault(&place, what, to_do);
+            let its_own = name_of_archived(name).map(|its_own| {
+                format!(" as {its_own}, once what came before under that name is taken")
+            });
+            let to_do = format!(
+                "if the ledger is an older copy, hand it in again: move it into the inbox{}",
+                its_own.unwrap_or_default()
+            );
+            self.fault(&place, what, &to_do);
         }
         Ok(())
     }

@@ -218,12 +218,12 @@ fn unknown_keys_are_told_with_place_and_nearest() {
 
 #[test]
 fn what_is_no_toml_is_told_with_its_place() {
-    assert!(said_of_file("[intake]\nsettle_ms = = 3\n").starts_with("gridmark.toml:2:13: "));
+    assert!(said_of_file("[intake]\nsettle_ms = = 3\n").starts_with("file gridmark.toml:2:13: "));
     let twice = said_of_file("[intake]\nsettle_ms = 1\n\nsettle_ms = 2\n");
-    assert!(twice.starts_with("gridmark.toml:4:1: duplicate key"), "{twice}");
+    assert!(twice.starts_with("file gridmark.toml:4:1: duplicate key"), "{twice}");
     assert_eq!(
         said_of_file(b"[paths]\nroot = \"caf\xe9\"\n"),
-        "gridmark.toml:2:12: this is not UTF-8 text; save the file as UTF-8"
+        "file gridmark.toml:2:12: this is not UTF-8 text; save the file as UTF-8"
     );
     // As editors on Windows save it.
     let (_folder, path) = file("\u{feff}[log]\r\nformat = \"json\"\r\n");

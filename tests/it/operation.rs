@@ -6,6 +6,8 @@ mod container;
 mod dashboard;
 mod doctor;
 mod guest;
+mod handbook;
+mod handing_in;
 mod health;
 mod man;
 mod package;

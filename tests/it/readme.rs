@@ -9,7 +9,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn read(path: &str) -> String {
+pub fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
@@ -27,7 +27,7 @@ fn blocks<'a>(text: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
 }
 
 /// The text of the first fenced block of this language in which `word` stands.
-fn block<'a>(text: &'a str, language: &str, word: &str) -> &'a str {
+pub fn block<'a>(text: &'a str, language: &str, word: &str) -> &'a str {
     blocks(text, language).find(|block| block.contains(word)).expect(word)
 }
 

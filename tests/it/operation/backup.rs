@@ -32,7 +32,7 @@ fn restore(sandbox: &Sandbox, backup: &Path) {
 
 fn elsewhere() -> (TempDir, String) {
     let elsewhere = tempfile::tempdir().unwrap();
-    let into = elsewhere.path().join("backups/first").to_str().unwrap().to_owned();
+    let into = elsewhere.path().join("first").to_str().unwrap().to_owned();
     (elsewhere, into)
 }
 
@@ -148,6 +148,12 @@ fn a_backup_is_made_into_a_new_folder_outside_alone() {
     let told = backup(&sandbox, &["archive/backup"], 2);
     assert!(told.contains("which belongs to the service; take another folder"), "{told}");
     assert!(!sandbox.has("archive/backup"));
+    // A disk that is not mounted.
+    let away = elsewhere.path().join("not mounted/monday");
+    let told = backup(&sandbox, &[away.to_str().unwrap()], 2);
+    let missing = away.parent().unwrap();
+    assert!(told.contains(&format!("there is no folder {}, ", missing.display())), "{told}");
+    assert!(!missing.exists());
 }
 
 #[test]

@@ -239,8 +239,8 @@ fn what_this_user_may_not_do_is_told() {
     let told = examine(&sandbox);
     permit(&sandbox, "state", 0o755);
     fails(&told, "state", &["cannot be written", "Permission denied", "chown"]);
-    fails(&told, "contents", &["nothing can be taken out of ", "inbox/closed", "chmod"]);
-    fails(&told, "contents", &["inbox/open/secret cannot be read", "chmod"]);
+    fails(&told, "contents", &["nothing can be taken out of ", "inbox/closed", "chgrp", "chmod"]);
+    fails(&told, "contents", &["inbox/open/secret cannot be read", "chgrp", "chmod"]);
     fails(&told, "contents", &["team.csv cannot be written", "chown"]);
 }
 

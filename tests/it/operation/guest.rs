@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 const DEADLINE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Where the settings file of the service is.
+pub const SETTINGS: &str = "/etc/gridmark/gridmark.toml";
+
 /// Mounts the guest's root at `$0/root`, then waits for the end of its standard input.
 const HOST: &str = r#"
     set -e
@@ -39,7 +42,7 @@ pub struct Guest {
 
 impl Guest {
     /// A new one, or why there can be none.
-    pub fn new() -> Result<Guest, String> {
+    fn new() -> Result<Guest, String> {
         if !rustix::process::geteuid().is_root() {
             return Err("only root can install packages into an overlay of the system".into());
         }
@@ -47,6 +50,22 @@ impl Guest {
         let mut command = Command::new(tool("unshare").ok_or("unshare is missing")?);
         command.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", HOST]);
         Ok(Guest { holder: hold(command.arg(folder.path()))?, folder })
+    }
+
+    /// One in which these programs are; none, and that is said, where there can be none. Where the
+    /// variable `expected` is set, that is a failure.
+    pub fn with(programs: &[&str], expected: &str) -> Option<Guest> {
+        let missing = programs.iter().chain(&["nsenter", "chroot", "setpriv"]);
+        let guest = match missing.copied().find(|name| tool(name).is_none()) {
+            Some(missing) => Err(format!("{missing} is missing")),
+            None => Guest::new(),
+        };
+        if let Err(why) = &guest {
+            let is_expected = std::env::var_os(expected).is_some();
+            assert!(!is_expected, "{expected} is set, and there can be no guest: {why}");
+            eprintln!("SKIPPED, NOT TESTED: there can be no guest of this system: {why}");
+        }
+        guest.ok()
     }
 
     /// What lies at this path there, as it is seen from here.
@@ -63,7 +82,10 @@ impl Guest {
         command.arg(format!("--mount={holder}/mnt"));
         command.arg(format!("--pid={holder}/pid_for_children"));
         command.arg("--").arg(tool("chroot").unwrap()).arg(self.folder.path().join("root"));
-        command.args(args).env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         command.env("LC_ALL", "C.UTF-8").env("DEBIAN_FRONTEND", "noninteractive");
         command.stdin(Stdio::null());
         command
@@ -97,6 +119,43 @@ impl Guest {
             assert!(start.elapsed() < DEADLINE, "in vain: {script}\n{told}");
             std::thread::sleep(PAUSE);
         }
+    }
+
+    /// The service as its unit has it started: by that command, as that user, and ready. It ends with
+    /// the guest.
+    pub fn serve(&self, unit: &str) -> Child {
+        let unit = std::fs::read_to_string(self.path(unit)).unwrap();
+        let of = |key: &str| {
+            let line = unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+            line.unwrap_or_else(|| panic!("{key} is not in the unit")).to_owned()
+        };
+        let capabilities = of("AmbientCapabilities").to_lowercase();
+        let capabilities = capabilities.split_whitespace().map(|name| name.replace("cap_", "+"));
+        let capabilities = capabilities.collect::<Vec<_>>().join(",");
+        let script = format!(
+            "umask {} && exec setpriv --inh-caps={capabilities} --ambient-caps={capabilities} \
+             --reuid {} --regid {} --init-groups {}",
+            of("UMask"),
+            of("User"),
+            of("Group"),
+            of("ExecStart")
+        );
+        let child = self
+            .command(&["sh", "-c", &script])
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(self.path("/tmp/log")).unwrap())
+            .spawn()
+            .unwrap();
+        let health = format!("gridmark health --config {SETTINGS}");
+        self.wait_until(&format!("{health} || {{ cat /tmp/log; false; }}"));
+        child
+    }
+
+    /// Ends the service, as its unit does.
+    pub fn stop(&self, mut service: Child) {
+        self.sh("kill -TERM $(sed 's/process \\([0-9]*\\),.*/\\1/' /var/lib/gridmark/state/lock)");
+        let status = service.wait().unwrap();
+        assert!(status.success(), "{status}: {}", self.sh("cat /tmp/log"));
     }
 
     /// Copies a file there.

@@ -28,6 +28,11 @@ fn commands() -> BTreeSet<String> {
 fn told(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| c.is_whitespace() || "[](),|".contains(c));
     let words = words.map(|word| word.trim_end_matches(['.', ':', ';']));
+    // The last of several of which one is to be typed: `<NAME|--all>`.
+    let words = words.map(|word| match word.strip_prefix("--") {
+        Some(_) => word.trim_end_matches('>'),
+        None => word,
+    });
     let is_told = |word: &&str| {
         let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase());
         word.strip_prefix("--").is_some_and(|name| name.starts_with(|c: char| c.is_alphabetic()))
@@ -82,6 +87,49 @@ fn every_command_has_a_page_with_each_of_its_flags_and_what_its_help_says() {
     let page = plain(&fs::read_to_string(pages.join("gridmark.1")).unwrap());
     for command in commands() {
         assert!(page.contains(&format!("gridmark-{command}(1)")), "{page}");
+    }
+}
+
+#[test]
+fn the_synopsis_shows_what_each_option_takes() {
+    let page = plain(&gridmark(&["man", "serve"]));
+    let synopsis = page.split(".SH SYNOPSIS\n").nth(1).unwrap().lines().next().unwrap();
+    let wanted = "gridmark serve [--config FILE] [--root DIR] [--listen ADDR] [--settle TIME] [--once] \
+                  [--help]";
+    assert_eq!(synopsis, wanted);
+    let page = plain(&gridmark(&["man", "backup"]));
+    assert!(page.contains("[--config FILE] [--help] <INTO>\n"), "{page}");
+    let page = plain(&gridmark(&["man"]));
+    assert!(page.contains("gridmark [--help] [--version] [COMMAND]\n"), "{page}");
+}
+
+#[test]
+fn completions_are_put_where_the_help_says_on_a_fresh_machine() {
+    if !has_tool("bash", "EXPECTED_BASH") {
+        return;
+    }
+    let help = gridmark(&["completions", "--help"]);
+    let notes = help.split("by hand:\n").nth(1).unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_gridmark")).parent().unwrap();
+    let mut command = Command::new("bash");
+    command.args(["-ec", notes]).env("HOME", home.path());
+    command.env("PATH", format!("{}:/usr/bin:/bin", program.display()));
+    let output = command.output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    for file in [
+        ".local/share/bash-completion/completions/gridmark",
+        ".config/fish/completions/gridmark.fish",
+        ".zfunc/_gridmark",
+    ] {
+        assert!(home.path().join(file).metadata().unwrap().len() > 100, "{file}");
+    }
+    // README.md shows that for bash.
+    for line in notes.lines().filter(|line| line.contains("bash")) {
+        assert!(
+            crate::readme::read("README.md").contains(&format!("\n{}\n", line.trim())),
+            "{line}"
+        );
     }
 }
 

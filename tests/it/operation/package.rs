@@ -1,32 +1,20 @@
 //! The Debian package, from the program under test: built, installed, run, upgraded and purged, in a
 //! guest, so that the system here stays as it is. And `cargo install`.
 
-use super::guest::Guest;
+use super::guest::{Guest, SETTINGS};
 use super::tool;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-const SETTINGS: &str = "/etc/gridmark/gridmark.toml";
+const UNIT: &str = "/usr/lib/systemd/system/gridmark.service";
 
-/// A place for packages; none, and that is said, where there can be none.
+/// A place for packages.
 fn guest() -> Option<Guest> {
-    let missing = ["dpkg", "dpkg-deb", "dpkg-shlibdeps", "systemd-sysusers", "systemd-tmpfiles"]
-        .into_iter()
-        .chain(["cargo-deb", "setpriv", "nsenter", "chroot"])
-        .find(|name| tool(name).is_none());
-    let guest = match missing {
-        Some(missing) => Err(format!("{missing} is missing")),
-        None => Guest::new(),
-    };
-    if let Err(why) = &guest {
-        let is_expected = std::env::var_os("EXPECTED_DPKG").is_some();
-        assert!(!is_expected, "EXPECTED_DPKG is set, and no package can be installed: {why}");
-        eprintln!("SKIPPED, NOT TESTED: no package can be installed here: {why}");
-    }
-    guest.ok()
+    let tools = ["dpkg", "dpkg-deb", "dpkg-shlibdeps", "cargo-deb"];
+    Guest::with(&[&tools[..], &["systemd-sysusers", "systemd-tmpfiles"]].concat(), "EXPECTED_DPKG")
 }
 
 /// Makes the package from the program under test.
@@ -44,37 +32,6 @@ fn build(into: &Path) -> PathBuf {
     assert!(name.starts_with(version) && name.ends_with(".deb"), "{name}");
     assert_eq!(made.next(), None);
     package
-}
-
-/// The service as its unit has it started: by that command, as that user. It ends with the guest.
-fn serve(guest: &Guest) -> Child {
-    let unit = fs::read_to_string(guest.path("/usr/lib/systemd/system/gridmark.service")).unwrap();
-    let of = |key: &str| {
-        let line = unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
-        line.unwrap_or_else(|| panic!("{key} is not in the unit")).to_owned()
-    };
-    let script = format!(
-        "umask {} && exec setpriv --reuid {} --regid {} --init-groups {}",
-        of("UMask"),
-        of("User"),
-        of("Group"),
-        of("ExecStart")
-    );
-    let child = guest
-        .command(&["sh", "-c", &script])
-        .stdout(Stdio::null())
-        .stderr(fs::File::create(guest.path("/tmp/log")).unwrap())
-        .spawn()
-        .unwrap();
-    guest.wait_until(&format!("gridmark health --config {SETTINGS} || {{ cat /tmp/log; false; }}"));
-    child
-}
-
-/// Ends the service, as its unit does.
-fn stop(guest: &Guest, mut service: Child) {
-    guest.sh("kill -TERM $(sed 's/process \\([0-9]*\\),.*/\\1/' /var/lib/gridmark/state/lock)");
-    let status = service.wait().unwrap();
-    assert!(status.success(), "{status}: {}", guest.sh("cat /tmp/log"));
 }
 
 /// Somebody of the group drops a file, by a plain copy, and reads the report.
@@ -98,6 +55,29 @@ fn next_version(guest: &Guest) {
          sed -i 's/^Version: .*/Version: 99.0-1/' /tmp/next/DEBIAN/control
          echo '# What the next version says.' >> /tmp/next/etc/gridmark/gridmark.toml
          dpkg-deb --root-owner-group -Znone -b /tmp/next /tmp/next.deb");
+}
+
+/// README, handbook and runbook find each other, and what else they link to that is for operators.
+fn links_lead_somewhere(guest: &Guest) {
+    let handbook = "/usr/share/doc/gridmark/deploy/README.md";
+    let runbook = "/usr/share/doc/gridmark/deploy/prometheus/RUNBOOK.md";
+    let mut seen = 0;
+    for page in ["/usr/share/doc/gridmark/README.md", handbook, runbook] {
+        let text = guest.sh(&format!("cat {page}"));
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split(['#', ')']).next());
+        let is_source =
+            |link: &&str| page.ends_with("gridmark/README.md") && !link.ends_with(".md");
+        let of_project = ["tests/", "benches/", "LICENSE"];
+        let is_of_project = |link: &&str| of_project.iter().any(|start| link.starts_with(start));
+        let links =
+            links.filter(|link| !link.is_empty() && !is_source(link) && !is_of_project(link));
+        for link in links {
+            let folder = page.rsplit_once('/').unwrap().0;
+            guest.sh(&format!("cat {folder}/{link}"));
+            seen += 1;
+        }
+    }
+    assert!(seen > 6, "{seen}");
 }
 
 /// What of the system here an installation would change.
@@ -137,7 +117,7 @@ fn the_package_is_built_installed_run_upgraded_and_purged_and_marks_stay() {
         "/usr/share/bash-completion/completions/gridmark",
         "/usr/share/zsh/vendor-completions/_gridmark",
         "/usr/share/fish/vendor_completions.d/gridmark.fish",
-        "/usr/lib/systemd/system/gridmark.service",
+        UNIT,
         "/usr/share/doc/gridmark/copyright",
     ] {
         let file = guest.path(file);
@@ -148,24 +128,30 @@ fn the_package_is_built_installed_run_upgraded_and_purged_and_marks_stay() {
             "{file:?}"
         );
     }
+    assert!(guest.sh(&format!("cat {SETTINGS}")).contains("\nroot = \"/var/lib/gridmark\"\n"));
+    let licences = guest.sh("zcat /usr/share/doc/gridmark/licences.gz");
+    for told in ["\nrusqlite ", "\nof tokio ", "Permission is hereby granted"] {
+        assert!(licences.contains(told), "{told}");
+    }
+    links_lead_somewhere(&guest);
     let enabled = "/etc/systemd/system/multi-user.target.wants/gridmark.service";
     assert!(guest.path(enabled).symlink_metadata().is_ok());
 
     // Run, with settings of one's own.
     guest.sh(&format!("sed -i 's/^listen = .*/listen = \"127.0.0.1:0\" # ours/' {SETTINGS}"));
     guest.sh("useradd --no-create-home --user-group --groups gridmark scorer");
-    let service = serve(&guest);
+    let service = guest.serve(UNIT);
     drop_and_read(&guest, "p1.txt");
-    stop(&guest, service);
+    guest.stop(service);
 
     // Upgraded.
     next_version(&guest);
     guest.sh("dpkg --force-confdef --force-confold -i /tmp/next.deb");
     assert_eq!(guest.sh("dpkg-query -W -f '${Version}' gridmark"), "99.0-1");
     assert_eq!(guest.sh(&format!("grep -c ours {SETTINGS}")), "1\n");
-    let service = serve(&guest);
+    let service = guest.serve(UNIT);
     drop_and_read(&guest, "p2.txt");
-    stop(&guest, service);
+    guest.stop(service);
 
     // Removed, and purged.
     guest.sh("dpkg -r gridmark");

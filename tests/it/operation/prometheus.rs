@@ -1,5 +1,6 @@
 //! The real Prometheus, with the files of `deploy/prometheus`.
 
+use super::runbook::RUNBOOK;
 use super::{has_tool, tool};
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, some};
@@ -69,6 +70,15 @@ impl Prometheus {
             found.is_ok_and(|found| !found.is_empty())
         });
         prometheus
+    }
+
+    /// The first line of what is answered at this path.
+    pub(super) fn status(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(self.address.unwrap()).unwrap();
+        write!(stream, "GET {path} HTTP/1.0\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned()
     }
 
     fn find_address(&mut self) -> bool {
@@ -257,6 +267,28 @@ fn pages_and_tickets_go_to_whom_they_are_meant_for() {
 }
 
 #[test]
+fn every_page_of_prometheus_that_is_named_is_there() {
+    if !has_tool("prometheus", EXPECTED) {
+        return;
+    }
+    let mut sandbox = Sandbox::started();
+    let prometheus = Prometheus::start(&mut sandbox, NOBODY);
+    let mut named = 0;
+    for page in ["README.md", "deploy/README.md", "deploy/prometheus/RUNBOOK.md"] {
+        let text = crate::readme::read(page);
+        for path in text.split("http://127.0.0.1:9090").skip(1) {
+            let path = path.split([' ', '`', '\'', '"', '\n', '#', '|']).next().unwrap();
+            if path.starts_with('/') {
+                let status = prometheus.status(path);
+                assert!(status.ends_with(" 200 OK"), "{page}: {path}: {status}");
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 5, "{named}");
+}
+
+#[test]
 fn what_happens_to_the_service_reaches_the_alertmanager() {
     if !has_tool("prometheus", EXPECTED) {
         return;
@@ -286,7 +318,8 @@ fn what_happens_to_the_service_reaches_the_alertmanager() {
     assert_eq!(told[0]["labels"]["alertname"], "GridmarkReportsChanged");
     assert_eq!(told[0]["labels"]["severity"], "ticket");
     assert_eq!(told[0]["labels"]["instance"], *sandbox.address().to_string());
-    assert_eq!(told[0]["annotations"]["runbook"], "RUNBOOK.md#gridmarkreportschanged");
+    let entry = format!("{RUNBOOK}#gridmarkreportschanged");
+    assert_eq!(told[0]["annotations"]["runbook"], entry);
 
     sandbox.stop();
     sandbox.wait_until("it is missed", |_| {

@@ -4,6 +4,9 @@ use super::prometheus::deployed;
 use std::collections::BTreeSet;
 use std::fs;
 
+/// Where the package has it.
+pub(super) const RUNBOOK: &str = "/usr/share/gridmark/prometheus/RUNBOOK.md";
+
 fn read(name: &str) -> String {
     fs::read_to_string(deployed(name)).unwrap()
 }
@@ -45,7 +48,7 @@ fn every_alert_has_an_entry_and_every_entry_an_alert() {
         let rule = rules.split("- alert: ").find(|rule| rule.lines().next() == Some(name)).unwrap();
         let severity = if rule.contains("severity: page") { "Page." } else { "Ticket." };
         assert!(entry.trim_start().starts_with(severity), "{name} is no {severity}");
-        let link = format!("runbook: \"RUNBOOK.md#{}\"", name.to_lowercase());
+        let link = format!("runbook: \"{RUNBOOK}#{}\"", name.to_lowercase());
         assert!(rule.contains(&link), "{name} has no {link}");
     }
     assert!(queries().len() > 10);

@@ -5,7 +5,6 @@ use crate::kit::Sandbox;
 use crate::kit::cases::{hexudoku, some};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -45,7 +44,7 @@ fn the_unit_is_right_and_little_exposed() {
     fs::write(&unit, text("gridmark.service").replace("=gridmark ", &program)).unwrap();
     let unit = unit.to_str().unwrap();
 
-    let verified = output("systemd-analyze", &["verify", unit]);
+    let verified = output("systemd-analyze", &["verify", "--man=no", unit]);
     let said = String::from_utf8(verified.stderr).unwrap();
     // The system's own units are not ours to judge.
     let ours = said.lines().filter(|line| line.contains("gridmark")).collect::<Vec<_>>();
@@ -72,49 +71,18 @@ fn every_command_of_the_unit_is_one_of_ours() {
 }
 
 #[test]
-fn its_user_and_its_folders_are_made_so_that_the_group_can_hand_in_and_read() {
-    if !has_tool("systemd-sysusers", SYSTEMD) || !has_tool("systemd-tmpfiles", SYSTEMD) {
+fn its_user_is_made() {
+    if !has_tool("systemd-sysusers", SYSTEMD) {
         return;
     }
     let root = tempfile::tempdir().unwrap();
-    for folder in ["etc", "var/lib"] {
-        fs::create_dir_all(root.path().join(folder)).unwrap();
-    }
+    fs::create_dir(root.path().join("etc")).unwrap();
     let at = format!("--root={}", root.path().display());
     let users = output("systemd-sysusers", &[&at, file("gridmark.sysusers").to_str().unwrap()]);
     assert!(users.status.success(), "{users:?}");
     let passwd = fs::read_to_string(root.path().join("etc/passwd")).unwrap();
     let user = passwd.lines().find(|line| line.starts_with("gridmark:")).expect("a user");
     assert!(user.ends_with(":/var/lib/gridmark:/usr/sbin/nologin"), "{user}");
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED, NOT TESTED: only root can give folders to somebody else");
-        return;
-    }
-    let tmpfiles = file("gridmark.tmpfiles");
-    let folders = output("systemd-tmpfiles", &[&at, "--create", tmpfiles.to_str().unwrap()]);
-    assert!(folders.status.success(), "{folders:?}");
-    let home = root.path().join("var/lib/gridmark");
-    let mode = |folder: &str| home.join(folder).metadata().unwrap().permissions().mode() & 0o7777;
-    for (folder, wanted) in [
-        ("", 0o750),
-        ("inbox", 0o2770),
-        ("archive", 0o2750),
-        ("quarantine", 0o2750),
-        ("reports", 0o2750),
-        ("state", 0o700),
-    ] {
-        assert_eq!(mode(folder), wanted, "{folder}");
-    }
-    // Whoever makes a folder there leaves it to the group, even with a narrow umask.
-    let script = "umask 077 && mkdir team && echo > team/p";
-    let made = Command::new("sh").args(["-c", script]).current_dir(home.join("inbox")).status();
-    assert!(made.unwrap().success());
-    let has_lists = mode("inbox/team") == 0o2770 && mode("inbox/team/p") == 0o660;
-    let without = mode("inbox/team") == 0o2700;
-    assert!(has_lists || without, "{:o} {:o}", mode("inbox/team"), mode("inbox/team/p"));
-    if without {
-        eprintln!("SKIPPED, NOT TESTED: the file system has no access lists");
-    }
 }
 
 /// The groups of system calls that systemd knows, each with all that is in it.

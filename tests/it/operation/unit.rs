@@ -222,6 +222,40 @@ fn the_journal_gets_a_line_for_each_event_with_its_priority() {
     assert!(elsewhere.contains("Z  INFO gridmark::event: ") && !elsewhere.contains("\n<"));
 }
 
+/// The unit does not start it again after a 2.
+#[test]
+fn a_setting_that_is_refused_ends_it_with_2_and_other_trouble_with_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gridmark.toml");
+    let serve = |text: &str, variable: Option<(&str, &str)>| {
+        std::fs::write(&file, text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+        command.env_clear().envs(variable).arg("serve").arg("--config").arg(&file);
+        command.arg("--once").arg("--root").arg(folder.path().join("root"));
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for (text, variable, told) in [
+        ("[intake]\nsetle_ms = 1\n", None, ":2:1: `intake.setle_ms` is no setting"),
+        ("[intake]\nsettle_ms = -1\n", None, ":2:1: `intake.settle_ms` is -1"),
+        ("[intake\n", None, ":1:8: "),
+        ("[grade]\ntier = \"fast\"\n", None, ":2:1: `grade.tier`"),
+        ("", Some(("GRIDMARK_GRADE_TIER", "fast")), "environment GRIDMARK_GRADE_TIER: "),
+        ("", Some(("GRIDMARK_SETTLE", "1")), "`GRIDMARK_SETTLE` sets no setting"),
+        ("", Some(("GRIDMARK_INTAKE_SETTLE_MS", "x")), "`intake.settle_ms` is x"),
+    ] {
+        let (code, said) = serve(text, variable);
+        assert!(code == Some(2) && said.contains(told), "{code:?} {said}");
+    }
+    assert!(!folder.path().join("root").exists());
+    // What may be otherwise the next time.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+    command.env_clear().arg("serve").arg("--root").arg(folder.path().join("root"));
+    command.arg("--listen").arg(taken.local_addr().unwrap().to_string());
+    assert_eq!(command.output().unwrap().status.code(), Some(1));
+}
+
 #[test]
 fn what_keeps_it_from_starting_is_an_error_in_the_journal() {
     let (mut reader, writer) = std::io::pipe().unwrap();

@@ -392,6 +392,9 @@ fn a_ledger_that_is_lost_is_not_taken_for_a_new_one() {
     fs::remove_dir_all(sandbox.path("reports")).unwrap();
     fs::rename(sandbox.path("old reports"), sandbox.path("reports")).unwrap();
     let told = verify(&sandbox, &NOTHING, 1);
-    assert_eq!(about(&told, "archive/team/1~1~1").len(), 1, "{told}");
+    let told_of_it = about(&told, "archive/team/1~1~1");
+    assert_eq!(told_of_it.len(), 1, "{told}");
+    let to_do = "move it into the inbox as team/1, once what came before under that name is taken";
+    assert!(told_of_it[0].contains(to_do), "{told}");
     assert!(told.ends_with(": 1 thing does not agree\n"), "{told}");
 }
