@@ -72,6 +72,18 @@ fn hand_in(sandbox: &Sandbox, name: &str) {
     fs::rename(part, path).unwrap();
 }
 
+/// A service of root's that has graded `p`, if commands can be run as nobody.
+fn with_one() -> Option<Sandbox> {
+    if !has_users() {
+        return None;
+    }
+    let mut sandbox = Sandbox::new();
+    sandbox.rename_in("p", hexudoku(1));
+    sandbox.start();
+    sandbox.wait_for(1);
+    Some(sandbox)
+}
+
 #[test]
 fn what_root_writes_anew_belongs_to_the_service_which_goes_on() {
     if !has_users() {
@@ -144,13 +156,7 @@ fn what_root_hands_in_again_can_be_taken_by_the_service() {
 
 #[test]
 fn who_may_not_read_the_state_is_told_so_and_as_whom_to_look() {
-    if !has_users() {
-        return;
-    }
-    let mut sandbox = Sandbox::new();
-    sandbox.rename_in("p", hexudoku(1));
-    sandbox.start();
-    sandbox.wait_for(1);
+    let Some(sandbox) = with_one() else { return };
     let root = sandbox.path("");
     let root = root.to_str().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
@@ -183,13 +189,7 @@ fn who_may_not_read_the_state_is_told_so_and_as_whom_to_look() {
 
 #[test]
 fn doctor_tells_who_may_not_look_and_advises_nothing_that_destroys() {
-    if !has_users() {
-        return;
-    }
-    let mut sandbox = Sandbox::new();
-    sandbox.rename_in("p", hexudoku(1));
-    sandbox.start();
-    sandbox.wait_for(1);
+    let Some(sandbox) = with_one() else { return };
     let (root, address) = (sandbox.path(""), sandbox.address().to_string());
     let root = root.to_str().unwrap();
     permit(&sandbox.path("state"), 0o700);

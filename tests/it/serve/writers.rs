@@ -7,9 +7,6 @@ use std::io::Write;
 
 const NAMES: [&str; 5] = ["new/1", "newer/deep/er/2", "newest/3", "4", "moved/5"];
 
-/// So long that no test waits for its end.
-const OPEN_SETTLE_MS: u32 = 600_000;
-
 /// Files of which a half is written.
 struct HalfWritten {
     text: String,
@@ -36,6 +33,13 @@ impl HalfWritten {
     }
 }
 
+/// A sandbox that waits for writers for so long that no test sees the end of it.
+fn patient() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.open_settle_ms", 600_000);
+    sandbox
+}
+
 /// Waits until the service knows of each of these that somebody has it open.
 fn wait_until_known(sandbox: &mut Sandbox, names: &[&str]) {
     for name in names {
@@ -57,9 +61,8 @@ fn are_whole(sandbox: &mut Sandbox, submissions: usize) {
 #[test]
 fn files_that_are_written_in_folders_just_made_are_graded_whole() {
     for watch in ["auto", "off"] {
-        let mut sandbox = Sandbox::new();
-        sandbox.set("intake.watch", watch).set("intake.scan_every_ms", 100);
-        sandbox.set("intake.open_settle_ms", OPEN_SETTLE_MS).start();
+        let mut sandbox = patient();
+        sandbox.set("intake.watch", watch).set("intake.scan_every_ms", 100).start();
         let written = HalfWritten::new(&sandbox, &NAMES);
         wait_until_known(&mut sandbox, &NAMES);
         let still_open = sandbox.metrics().of("gridmark_still_open_total");
@@ -74,8 +77,8 @@ fn files_that_are_written_in_folders_just_made_are_graded_whole() {
 
 #[test]
 fn files_whose_writers_outlive_the_service_are_graded_whole() {
-    let mut sandbox = Sandbox::new();
-    sandbox.set("intake.open_settle_ms", OPEN_SETTLE_MS).start();
+    let mut sandbox = patient();
+    sandbox.start();
     let written = HalfWritten::new(&sandbox, &NAMES);
     sandbox.kill();
     sandbox.start();
@@ -89,8 +92,8 @@ fn files_whose_writers_outlive_the_service_are_graded_whole() {
 
 #[test]
 fn a_file_that_is_renamed_or_moved_in_while_it_is_written_is_graded_whole() {
-    let mut sandbox = Sandbox::new();
-    sandbox.set("intake.open_settle_ms", OPEN_SETTLE_MS).start();
+    let mut sandbox = patient();
+    sandbox.start();
     let names = ["renamed", "moved/file"];
     let written = HalfWritten::new(&sandbox, &[".renamed.part", "../outside/file"]);
     fs::rename(sandbox.path("inbox/.renamed.part"), sandbox.path("inbox/renamed")).unwrap();
@@ -102,9 +105,8 @@ fn a_file_that_is_renamed_or_moved_in_while_it_is_written_is_graded_whole() {
 
 #[test]
 fn more_writers_than_are_remembered_are_waited_for() {
-    let mut sandbox = Sandbox::new();
-    sandbox.set("intake.waiting_files_max", 2).set("intake.scan_every_ms", 100);
-    sandbox.set("intake.open_settle_ms", OPEN_SETTLE_MS).start();
+    let mut sandbox = patient();
+    sandbox.set("intake.waiting_files_max", 2).set("intake.scan_every_ms", 100).start();
     let written = HalfWritten::new(&sandbox, &NAMES);
     // Scans come by again and again, and take none.
     sandbox.wait_for_scans(5);
