@@ -40,8 +40,8 @@ pub fn stopping(signal: &str) {
     info!(signal, "stopping: what was taken is finished first; a second signal ends it now");
 }
 
-/// The service has ended in order; whether all that was graded is `committed`, and how many large
-/// files are `unfinished`.
+/// The service has ended in order; whether all that was taken is `committed`, but for large files, of
+/// which so many are `unfinished`.
 pub fn stopped(committed: bool, unfinished: usize) {
     if committed && unfinished > 0 {
         info!(
@@ -51,7 +51,10 @@ pub fn stopped(committed: bool, unfinished: usize) {
     } else if committed {
         info!("stopped: all that was taken is graded and committed");
     } else {
-        error!("stopped: some marks could not be made durable; the next start grades them again");
+        error!(
+            "stopped: not all that was taken could be graded and its marks made durable; the next \
+             start grades the rest"
+        );
     }
 }
 
