@@ -325,8 +325,8 @@ impl Intake {
 
 /// Whether it is the disk that is full or cannot be written, rather than something with one file.
 fn is_of_the_disk(error: &io::Error) -> bool {
-    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem)
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem | FileTooLarge)
 }
 
 /// The error that says more of the disk.
