@@ -105,11 +105,11 @@ pub fn order_taken_over(report: &Name, is_known: bool) {
     }
 }
 
-/// Something of the state that somebody has removed is there again.
+/// Something of the state that somebody has removed or cut is there again.
 pub fn state_restored(what: &'static str) {
     warn!(
         what,
-        "somebody has removed a file of the state; it is there again, with all that it held"
+        "somebody has removed or cut a file of the state; it is there again, with all that it held"
     );
 }
 

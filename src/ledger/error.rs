@@ -1,6 +1,7 @@
 //! Why the ledger cannot be used.
 
-use std::path::PathBuf;
+use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+use std::path::{Path, PathBuf};
 
 /// What can go wrong with the ledger.
 ///
@@ -22,6 +23,22 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         why: std::io::Error,
+    },
+    /// The ledger's file was cut while it was in use, and cannot be made whole.
+    #[error(
+        "the ledger {path} was cut from {before} to {bytes} bytes while it was in use, and what is \
+         left does not make it whole ({found}): stop the service and put a whole copy of it in its \
+         place, from a backup"
+    )]
+    Cut {
+        /// The ledger's file.
+        path: PathBuf,
+        /// How long it was.
+        before: u64,
+        /// How long it is.
+        bytes: u64,
+        /// What is missing, or why it cannot be written, as SQLite or the system says it.
+        found: String,
     },
     /// A part of the ledger is lost.
     #[error(
@@ -103,4 +120,15 @@ pub enum Error {
         /// The format that this program reads.
         known: i64,
     },
+}
+
+impl Error {
+    /// What SQLite says of the ledger at `path`.
+    pub(super) fn sqlite(path: &Path, why: rusqlite::Error) -> Error {
+        let path = path.to_owned();
+        match why.sqlite_error_code() {
+            Some(DatabaseCorrupt | NotADatabase) => Error::Damaged { path, found: why.to_string() },
+            _ => Error::Sqlite { path, why },
+        }
+    }
 }
