@@ -1,8 +1,10 @@
 //! Everything that can happen: its log line and its metric, once.
 //!
-//! A stage says what happened; how that is logged and counted is decided here alone. Names and
+//! A stage says what happened; how that is logged and counted is decided here alone. What repeats
+//! itself is counted each time and told once a minute. Names and
 //! contents of files appear in log lines and never in labels.
 
+mod often;
 mod recorder;
 mod reload;
 mod words;
@@ -15,6 +17,7 @@ use crate::board::{Kind, Verdict};
 use crate::printable;
 use crate::submission::{Name, Status, Tally};
 use metrics::{counter, gauge, histogram};
+use often::is_news;
 use std::path::Path;
 use std::sync::Once;
 use std::time::Duration;
@@ -132,7 +135,9 @@ pub fn watch_mode(mode: WatchMode, why: &str) {
 /// The watcher reports trouble; a scan makes up for what it may have missed.
 pub fn watch_failed(error: &str) {
     counter!("gridmark_watch_errors_total").increment(1);
-    warn!(error, "the watcher reports an error; the inbox is scanned");
+    if is_news("watch", &"", &error) {
+        warn!(error, "the watcher reports an error; the inbox is scanned");
+    }
 }
 
 /// Watch events were lost; a scan makes up for it.
@@ -157,7 +162,9 @@ pub fn scan_finished(took: Duration, ignored: u64) {
 /// The inbox, or a folder in it, could not be read.
 pub fn scan_failed(folder: &Path, error: &std::io::Error) {
     counter!("gridmark_scan_errors_total").increment(1);
-    warn!(folder = %printable::path(folder), %error, "cannot read a folder of the inbox; it is tried again");
+    if is_news("scan", &printable::path(folder), error) {
+        warn!(folder = %printable::path(folder), %error, "cannot read a folder of the inbox; it is tried again");
+    }
 }
 
 /// Something in the inbox is left alone; said once for each.
@@ -184,7 +191,9 @@ pub fn claimed(files: usize) {
 /// A file could not be taken; it stays in the inbox and is tried again.
 pub fn claim_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_claim_errors_total").increment(1);
-    error!(%name, error = %printable::line(error), "cannot take a file; it stays in the inbox and is tried again");
+    if is_news("claim", name, error) {
+        error!(%name, error = %printable::line(error), "cannot take a file; it stays in the inbox and is tried again");
+    }
 }
 
 /// A file that has settled is still open for writing; it stays in the inbox.
@@ -211,7 +220,9 @@ pub fn put_back(name: &Name, why: &str) {
 /// A file could not be given back to the inbox.
 pub fn put_back_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_put_back_errors_total").increment(1);
-    error!(%name, error = %printable::line(error), "cannot put a file back into the inbox; it is tried again");
+    if is_news("put back", name, error) {
+        error!(%name, error = %printable::line(error), "cannot put a file back into the inbox; it is tried again");
+    }
 }
 
 /// A batch of small files, or a chunk of a large one, was graded.
@@ -236,7 +247,9 @@ pub fn grade_failed(name: &Name, tries: u32, tries_max: u32, reason: &str) {
 /// The system has too little for us to grade a submission now; that is none of its tries.
 pub fn grade_starved(name: &Name, error: &std::io::Error) {
     counter!("gridmark_grade_errors_total").increment(1);
-    warn!(%name, %error, "cannot grade a submission for now; it is tried again");
+    if is_news("starved", name, error) {
+        warn!(%name, %error, "cannot grade a submission for now; it is tried again");
+    }
 }
 
 /// A submission that cannot be graded was set aside.
@@ -284,10 +297,12 @@ pub fn committed(report_bytes: u64, took: Duration) {
 /// A group of results could not be made durable; it is tried again and nothing is lost.
 pub fn commit_failed(error: &dyn std::fmt::Display) {
     counter!("gridmark_commit_errors_total").increment(1);
-    error!(
-        error = %printable::line(error),
-        "cannot make marks durable; trying again, nothing is lost"
-    );
+    if is_news("commit", &"", error) {
+        error!(
+            error = %printable::line(error),
+            "cannot make marks durable; trying again, nothing is lost"
+        );
+    }
 }
 
 /// What waits, what is being graded, and for how long the oldest has waited.
@@ -329,7 +344,9 @@ pub fn readiness(reasons: &[String]) {
 /// The rows of a submission cannot be written anew, since its file cannot be read.
 pub fn rebuild_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_rebuild_errors_total").increment(1);
-    error!(%name, error = %printable::line(error), "cannot write the rows of a submission anew: what was graded is not to be had any more");
+    if is_news("rebuild", name, error) {
+        error!(%name, error = %printable::line(error), "cannot write the rows of a submission anew: what was graded is not to be had any more");
+    }
 }
 
 /// A report was replaced or removed by someone else; it is there again with all that is committed.
@@ -341,7 +358,9 @@ pub fn report_restored(report: &Name, why: &str) {
 /// A client could not be served because the system gives no more connections.
 pub fn accept_failed(error: &std::io::Error) {
     counter!("gridmark_http_errors_total").increment(1);
-    warn!(%error, "cannot accept a connection; metrics and health may be late");
+    if is_news("accept", &"", error) {
+        warn!(%error, "cannot accept a connection; metrics and health may be late");
+    }
 }
 
 /// Fewer connections are open at a time than was set, since descriptors are few.
