@@ -196,6 +196,14 @@ pub fn claim_failed(name: &Name, error: &dyn std::fmt::Display) {
     }
 }
 
+/// So many files could not be taken for a reason that has nothing to do with them.
+pub fn claims_failed(files: usize, error: &dyn std::fmt::Display) {
+    counter!("gridmark_claim_errors_total").increment(files as u64);
+    if is_news("claims", &"", error) {
+        error!(error = %printable::line(error), "cannot take files; they stay in the inbox and are tried again");
+    }
+}
+
 /// A file that has settled is still open for writing; it stays in the inbox.
 pub fn still_open(name: &Name) {
     counter!("gridmark_still_open_total").increment(1);
@@ -247,7 +255,7 @@ pub fn grade_failed(name: &Name, tries: u32, tries_max: u32, reason: &str) {
 /// The system has too little for us to grade a submission now; that is none of its tries.
 pub fn grade_starved(name: &Name, error: &std::io::Error) {
     counter!("gridmark_grade_errors_total").increment(1);
-    if is_news("starved", name, error) {
+    if is_news("starved", &"", error) {
         warn!(%name, %error, "cannot grade a submission for now; it is tried again");
     }
 }

@@ -152,8 +152,8 @@ impl Intake {
             }
             Err(error) => {
                 self.parts.health.unwell("claims", format!("cannot take files: {error}"));
+                event::claims_failed(batch.len(), &error);
                 for ready in batch {
-                    event::claim_failed(&ready.name, &error);
                     self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
                 }
             }
@@ -212,7 +212,11 @@ impl Intake {
                     self.waiting.settle_again(&ready.name, Instant::now(), Duration::ZERO);
                 }
                 Err(error) => {
-                    event::claim_failed(&ready.name, &error);
+                    if is_of_the_disk(&error) {
+                        event::claims_failed(1, &error);
+                    } else {
+                        event::claim_failed(&ready.name, &error);
+                    }
                     if !self.parts.archive.is_hidden(claimed.id) {
                         released.push(claimed.id);
                     }

@@ -113,6 +113,9 @@ fn a_full_ledger_leaves_files_in_the_inbox_until_there_is_room() {
     let ballast = fill(&sandbox, "state");
     hand_in(&sandbox, 1, 300);
     wait_for_words(&mut sandbox, &["ledger", "full"]);
+    // What is the disk's trouble is not told once more for each file.
+    let log = sandbox.log();
+    assert!(log.lines().filter(|line| line.contains("cannot take")).count() < 5, "{log}");
     fs::remove_file(ballast).unwrap();
     check(&mut sandbox, 301);
 }
