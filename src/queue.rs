@@ -69,6 +69,11 @@ struct State {
     leaves_large: bool,
     /// How many of them were.
     left_large: usize,
+    /// Files are left to the next start for which the system has too little for too long: since
+    /// when it has had that, by number, and how many were left.
+    leaves_starved: bool,
+    starved: HashMap<i64, Instant>,
+    left_starved: usize,
     /// Nothing is handed out any more.
     abandoned: bool,
 }
@@ -381,11 +386,6 @@ impl Queue {
     /// Whether what is under way is to be left to the next start.
     pub fn is_abandoned(&self) -> bool {
         self.state().abandoned
-    }
-
-    /// Takes note since when the oldest file that there was no room for has been ready.
-    pub fn set_oldest_outside(&self, since: Option<Instant>) {
-        self.state().oldest_outside = since;
     }
 
     /// Nothing new is coming.

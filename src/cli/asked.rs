@@ -70,7 +70,7 @@ pub(super) enum Asked {
     Archive(Name),
     /// What lies there in quarantine.
     Quarantine(Name),
-    /// A submission, by its name; the first of these that there is.
+    /// A submission, by its name: any of these that there is.
     Named(Vec<Name>),
     /// One of the three folders itself.
     WholeFolder,

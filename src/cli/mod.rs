@@ -33,9 +33,11 @@ use crate::log;
 use crate::printable;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand};
+use rustix::process::Signal;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Grades sudoku submissions: killer, classic and hexudoku.
 #[derive(Debug, Parser)]
@@ -94,6 +96,7 @@ enum Command {
 ///
 /// Whatever kept the command from being done.
 pub fn run(cli: Cli) -> Result<ExitCode, Error> {
+    outlive_file_size_limit();
     match cli.command {
         None => {
             Cli::command().print_help().map_err(Error::Output)?;
@@ -114,6 +117,18 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Config(args)) => config::run(args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),
+    }
+}
+
+/// Has a write fail that would make a file larger than files may be (`ulimit -f`), so that it is told:
+/// the signal that comes with it ends a process that does not listen to it.
+fn outlive_file_size_limit() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+    if let Ok(runtime) = runtime {
+        let _inside = runtime.enter();
+        // It is listened to from now on, also when the runtime is gone. Where that cannot be had,
+        // everything else goes on as it would.
+        let _ = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
     }
 }
 

@@ -239,6 +239,16 @@ pub struct Grade {
     pub alone_ms_max: u64,
 }
 
+impl Grade {
+    /// How many threads grade.
+    pub fn threads(&self) -> usize {
+        match self.threads_max {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+}
+
 impl Default for Grade {
     fn default() -> Self {
         Grade {

@@ -5,12 +5,10 @@ use super::finding::Finding;
 use super::folders::{Folders, as_service};
 use crate::config::Settings;
 use crate::judge::Tier;
-use crate::service::descriptors_wanted;
+use crate::service::{descriptors_needed, descriptors_wanted};
 use rustix::process::{Resource, geteuid, getrlimit};
 use std::os::unix::fs::MetadataExt;
 
-/// With fewer descriptors the service is not sure to run.
-const DESCRIPTORS_FEW: u64 = 64;
 /// What the service takes beside what settings bound.
 const BASE_BYTES: u64 = 48 << 20;
 /// What a file takes that waits to settle.
@@ -47,13 +45,14 @@ pub(super) fn user(folders: &Folders) -> Finding {
 
 /// How many files and connections may be open, and other limits of processes.
 pub(super) fn limits(settings: &Settings) -> Vec<Finding> {
-    let wanted = descriptors_wanted(settings) as u64;
+    let (needed, wanted) = (descriptors_needed(settings), descriptors_wanted(settings));
+    let (needed, wanted) = (needed as u64, wanted as u64);
     let most = getrlimit(Resource::Nofile).maximum;
     let remedy =
         format!("LimitNOFILE={} in the unit of systemd, or ulimit -Hn", wanted.max(65_536));
     let mut findings = vec![match most {
-        Some(most) if most < DESCRIPTORS_FEW => {
-            let what = format!("{most} files may be open, too few to run");
+        Some(most) if most < needed => {
+            let what = format!("{most} files may be open, too few to run: {needed} are needed");
             Finding::fail("limits", what, remedy)
         }
         Some(most) if most < wanted => {
@@ -69,13 +68,13 @@ pub(super) fn limits(settings: &Settings) -> Vec<Finding> {
         }
     }];
     let bounded = [
-        (Resource::Fsize, "LimitFSIZE=infinity", "a file may have", "ulimit -f unlimited"),
-        (Resource::As, "LimitAS=infinity", "the process may address", "ulimit -v unlimited"),
+        (Resource::Fsize, "LimitFSIZE=infinity", "a file may have", "then no more is graded", "f"),
+        (Resource::As, "LimitAS=infinity", "the process may address", "that ends the service", "v"),
     ];
-    for (resource, unit, what, shell) in bounded {
+    for (resource, unit, what, then, flag) in bounded {
         if let Some(bytes) = getrlimit(resource).current {
-            let what = format!("{what} {bytes} bytes at most; reaching that ends the service");
-            let remedy = format!("{unit} in the unit of systemd, or {shell}");
+            let what = format!("{what} {bytes} bytes at most; once it is reached, {then}");
+            let remedy = format!("{unit} in the unit of systemd, or ulimit -{flag} unlimited");
             findings.push(Finding::warn("limits", what, remedy));
         }
     }
@@ -90,7 +89,8 @@ pub(super) fn memory(settings: &Settings) -> Finding {
     let grade = &settings.grade;
     let bytes = |n: usize| n as u64;
     // A batch or chunk is there twice: as it was read, and as rows.
-    let batches = bytes(threads(settings)) * bytes(grade.batch_bytes_max + grade.chunk_bytes_max);
+    let batches =
+        bytes(settings.grade.threads()) * bytes(grade.batch_bytes_max + grade.chunk_bytes_max);
     let chunks = bytes(grade.streams_max * grade.chunks_ahead_max) * bytes(grade.chunk_bytes_max);
     let rows = bytes(settings.publish.pending_bytes_max) * 2;
     let waiting = bytes(settings.intake.waiting_files_max) * WAITING_FILE_BYTES;
@@ -123,16 +123,9 @@ fn group_memory() -> Option<u64> {
     Some(read("memory.max")?.saturating_sub(read("memory.current")?))
 }
 
-fn threads(settings: &Settings) -> usize {
-    match settings.grade.threads_max {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    }
-}
-
 /// The processor, and the kernels that grade on it.
 pub(super) fn processor(settings: &Settings) -> Finding {
-    let threads = threads(settings);
+    let threads = settings.grade.threads();
     let best = Tier::best();
     let tier = match Tier::wanted(&settings.grade.tier) {
         Ok(tier) => tier,

@@ -1,8 +1,10 @@
 //! Everything that can happen: its log line and its metric, once.
 //!
-//! A stage says what happened; how that is logged and counted is decided here alone. Names and
+//! A stage says what happened; how that is logged and counted is decided here alone. What repeats
+//! itself is counted each time and told once a minute. Names and
 //! contents of files appear in log lines and never in labels.
 
+mod often;
 mod recorder;
 mod reload;
 mod words;
@@ -15,6 +17,7 @@ use crate::board::{Kind, Verdict};
 use crate::printable;
 use crate::submission::{Name, Status, Tally};
 use metrics::{counter, gauge, histogram};
+use often::is_news;
 use std::path::Path;
 use std::sync::Once;
 use std::time::Duration;
@@ -40,8 +43,8 @@ pub fn stopping(signal: &str) {
     info!(signal, "stopping: what was taken is finished first; a second signal ends it now");
 }
 
-/// The service has ended in order; whether all that was graded is `committed`, and how many large
-/// files are `unfinished`.
+/// The service has ended in order; whether all that was taken is `committed`, but for large files, of
+/// which so many are `unfinished`.
 pub fn stopped(committed: bool, unfinished: usize) {
     if committed && unfinished > 0 {
         info!(
@@ -51,7 +54,10 @@ pub fn stopped(committed: bool, unfinished: usize) {
     } else if committed {
         info!("stopped: all that was taken is graded and committed");
     } else {
-        error!("stopped: some marks could not be made durable; the next start grades them again");
+        error!(
+            "stopped: not all that was taken could be graded and its marks made durable; the next \
+             start grades the rest"
+        );
     }
 }
 
@@ -108,11 +114,11 @@ pub fn order_taken_over(report: &Name, is_known: bool) {
     }
 }
 
-/// Something of the state that somebody has removed is there again.
+/// Something of the state that somebody has removed or cut is there again.
 pub fn state_restored(what: &'static str) {
     warn!(
         what,
-        "somebody has removed a file of the state; it is there again, with all that it held"
+        "somebody has removed or cut a file of the state; it is there again, with all that it held"
     );
 }
 
@@ -135,7 +141,9 @@ pub fn watch_mode(mode: WatchMode, why: &str) {
 /// The watcher reports trouble; a scan makes up for what it may have missed.
 pub fn watch_failed(error: &str) {
     counter!("gridmark_watch_errors_total").increment(1);
-    warn!(error, "the watcher reports an error; the inbox is scanned");
+    if is_news("watch", &"", &error) {
+        warn!(error, "the watcher reports an error; the inbox is scanned");
+    }
 }
 
 /// Watch events were lost; a scan makes up for it.
@@ -160,7 +168,9 @@ pub fn scan_finished(took: Duration, ignored: u64) {
 /// The inbox, or a folder in it, could not be read.
 pub fn scan_failed(folder: &Path, error: &std::io::Error) {
     counter!("gridmark_scan_errors_total").increment(1);
-    warn!(folder = %printable::path(folder), %error, "cannot read a folder of the inbox; it is tried again");
+    if is_news("scan", &printable::path(folder), error) {
+        warn!(folder = %printable::path(folder), %error, "cannot read a folder of the inbox; it is tried again");
+    }
 }
 
 /// Something in the inbox is left alone; said once for each.
@@ -187,7 +197,17 @@ pub fn claimed(files: usize) {
 /// A file could not be taken; it stays in the inbox and is tried again.
 pub fn claim_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_claim_errors_total").increment(1);
-    error!(%name, error = %printable::line(error), "cannot take a file; it stays in the inbox and is tried again");
+    if is_news("claim", name, error) {
+        error!(%name, error = %printable::line(error), "cannot take a file; it stays in the inbox and is tried again");
+    }
+}
+
+/// So many files could not be taken for a reason that has nothing to do with them.
+pub fn claims_failed(files: usize, error: &dyn std::fmt::Display) {
+    counter!("gridmark_claim_errors_total").increment(files as u64);
+    if is_news("claims", &"", error) {
+        error!(error = %printable::line(error), "cannot take files; they stay in the inbox and are tried again");
+    }
 }
 
 /// A file that has settled is still open for writing; it stays in the inbox.
@@ -214,7 +234,9 @@ pub fn put_back(name: &Name, why: &str) {
 /// A file could not be given back to the inbox.
 pub fn put_back_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_put_back_errors_total").increment(1);
-    error!(%name, error = %printable::line(error), "cannot put a file back into the inbox; it is tried again");
+    if is_news("put back", name, error) {
+        error!(%name, error = %printable::line(error), "cannot put a file back into the inbox; it is tried again");
+    }
 }
 
 /// A batch of small files, or a chunk of a large one, was graded.
@@ -239,7 +261,9 @@ pub fn grade_failed(name: &Name, tries: u32, tries_max: u32, reason: &str) {
 /// The system has too little for us to grade a submission now; that is none of its tries.
 pub fn grade_starved(name: &Name, error: &std::io::Error) {
     counter!("gridmark_grade_errors_total").increment(1);
-    warn!(%name, %error, "cannot grade a submission for now; it is tried again");
+    if is_news("starved", &"", error) {
+        warn!(%name, %error, "cannot grade a submission for now; it is tried again");
+    }
 }
 
 /// A submission that cannot be graded was set aside.
@@ -287,10 +311,12 @@ pub fn committed(report_bytes: u64, took: Duration) {
 /// A group of results could not be made durable; it is tried again and nothing is lost.
 pub fn commit_failed(error: &dyn std::fmt::Display) {
     counter!("gridmark_commit_errors_total").increment(1);
-    error!(
-        error = %printable::line(error),
-        "cannot make marks durable; trying again, nothing is lost"
-    );
+    if is_news("commit", &"", error) {
+        error!(
+            error = %printable::line(error),
+            "cannot make marks durable; trying again, nothing is lost"
+        );
+    }
 }
 
 /// What waits, what is being graded, and for how long the oldest has waited.
@@ -332,7 +358,9 @@ pub fn readiness(reasons: &[String]) {
 /// The rows of a submission cannot be written anew, since its file cannot be read.
 pub fn rebuild_failed(name: &Name, error: &dyn std::fmt::Display) {
     counter!("gridmark_rebuild_errors_total").increment(1);
-    error!(%name, error = %printable::line(error), "cannot write the rows of a submission anew: what was graded is not to be had any more");
+    if is_news("rebuild", name, error) {
+        error!(%name, error = %printable::line(error), "cannot write the rows of a submission anew: what was graded is not to be had any more");
+    }
 }
 
 /// A report was replaced or removed by someone else; it is there again with all that is committed.
@@ -344,7 +372,9 @@ pub fn report_restored(report: &Name, why: &str) {
 /// A client could not be served because the system gives no more connections.
 pub fn accept_failed(error: &std::io::Error) {
     counter!("gridmark_http_errors_total").increment(1);
-    warn!(%error, "cannot accept a connection; metrics and health may be late");
+    if is_news("accept", &"", error) {
+        warn!(%error, "cannot accept a connection; metrics and health may be late");
+    }
 }
 
 /// Fewer connections are open at a time than was set, since descriptors are few.

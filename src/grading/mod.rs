@@ -243,7 +243,7 @@ impl Grading {
             Trouble::Large => self.parts.queue.push_large(claimed),
             Trouble::Starved(error) => {
                 event::grade_starved(&claimed.name, &error);
-                self.parts.queue.push_later(claimed, Instant::now() + STARVED_PAUSE);
+                self.parts.queue.push_starved(claimed, Instant::now() + STARVED_PAUSE);
             }
             Trouble::Left => self.parts.queue.left(claimed.id),
             Trouble::Failed(reason) => {

@@ -83,7 +83,7 @@ impl Grading {
         let bytes = self.read_whole(claimed, files, buffer)?;
         let text = &buffer[..bytes];
         #[cfg(debug_assertions)]
-        super::hooks::run(&claimed.name);
+        super::hooks::run(&claimed.name)?;
         let parts = &self.parts;
         let submission = (&claimed.name, claimed.attempt, text);
         let cases_max = parts.settings.get().chunk_cases_max;

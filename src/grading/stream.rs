@@ -127,7 +127,7 @@ impl Grading {
         let settings = self.parts.settings.get();
         let kind = kind_by_name(claimed.name.as_bytes());
         #[cfg(debug_assertions)]
-        super::hooks::run(&claimed.name);
+        super::hooks::run(&claimed.name)?;
         let mut hasher = blake3::Hasher::new();
         // What was begun by some rules is graded to its end by them.
         let begun_by = claimed.progress.as_ref().and_then(|progress| progress.rules);

@@ -152,8 +152,8 @@ impl Intake {
             }
             Err(error) => {
                 self.parts.health.unwell("claims", format!("cannot take files: {error}"));
+                event::claims_failed(batch.len(), &error);
                 for ready in batch {
-                    event::claim_failed(&ready.name, &error);
                     self.waiting.settle_again(&ready.name, Instant::now(), RETRY_AFTER);
                 }
             }
@@ -212,7 +212,11 @@ impl Intake {
                     self.waiting.settle_again(&ready.name, Instant::now(), Duration::ZERO);
                 }
                 Err(error) => {
-                    event::claim_failed(&ready.name, &error);
+                    if is_of_the_disk(&error) {
+                        event::claims_failed(1, &error);
+                    } else {
+                        event::claim_failed(&ready.name, &error);
+                    }
                     if !self.parts.archive.is_hidden(claimed.id) {
                         released.push(claimed.id);
                     }
@@ -325,8 +329,8 @@ impl Intake {
 
 /// Whether it is the disk that is full or cannot be written, rather than something with one file.
 fn is_of_the_disk(error: &io::Error) -> bool {
-    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem)
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem | FileTooLarge)
 }
 
 /// The error that says more of the disk.

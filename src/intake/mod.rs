@@ -249,11 +249,12 @@ impl Intake {
         self.next_scan = Instant::now();
     }
 
-    /// Stays until what was taken is done, since some of it may have to be put back.
+    /// Stays until what was taken is done, or left to the next start, since some of it may have to be
+    /// put back.
     fn put_back_the_last(&mut self) {
-        while !self.parts.queue.is_idle()
-            || self.parts.queue.flow().in_flight_files > self.returned.len()
-        {
+        let queue = Arc::clone(&self.parts.queue);
+        let is_under_way = |returned| !queue.is_idle() || queue.flow().in_flight_files > returned;
+        while !queue.is_abandoned() && is_under_way(self.returned.len()) {
             self.parts.health.beat("intake");
             for (claimed, why) in self.mailbox.take_returned() {
                 self.put_back(claimed, why);

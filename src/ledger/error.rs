@@ -1,8 +1,8 @@
 //! Why the ledger cannot be used.
 
 use crate::owner::Denied;
-use rusqlite::ErrorCode;
-use std::path::PathBuf;
+use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+use std::path::{Path, PathBuf};
 
 /// What can go wrong with the ledger.
 ///
@@ -35,6 +35,22 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         why: std::io::Error,
+    },
+    /// The ledger's file was cut while it was in use, and cannot be made whole.
+    #[error(
+        "the ledger {path} was cut from {before} to {bytes} bytes while it was in use, and what is \
+         left does not make it whole ({found}): stop the service and put a whole copy of it in its \
+         place, from a backup"
+    )]
+    Cut {
+        /// The ledger's file.
+        path: PathBuf,
+        /// How long it was.
+        before: u64,
+        /// How long it is.
+        bytes: u64,
+        /// What is missing, or why it cannot be written, as SQLite or the system says it.
+        found: String,
     },
     /// A part of the ledger is lost.
     #[error(
@@ -119,15 +135,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// What SQLite says of the ledger at `path`.
+    pub(super) fn sqlite(path: &Path, why: rusqlite::Error) -> Error {
+        let path = path.to_owned();
+        match why.sqlite_error_code() {
+            Some(DatabaseCorrupt | NotADatabase) => Error::Damaged { path, found: why.to_string() },
+            _ => Error::Sqlite { path, why },
+        }
+    }
+
     /// Whether the ledger itself is broken or lost, so that nothing but a copy of it helps.
     pub fn is_loss(&self) -> bool {
-        match self {
-            Error::Torn { .. } | Error::Damaged { .. } | Error::Lost { .. } => true,
-            Error::Sqlite { why, .. } => {
-                let code = why.sqlite_error_code();
-                matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
-            }
-            _ => false,
-        }
+        matches!(self, Error::Torn { .. } | Error::Damaged { .. } | Error::Lost { .. })
     }
 }

@@ -28,7 +28,7 @@ use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Transaction, params};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -80,8 +80,10 @@ pub struct Report {
 pub struct Ledger {
     path: PathBuf,
     /// Which file is open; none if it is still to be opened.
-    opened: Mutex<Option<place::Identity>>,
+    opened: Mutex<Option<place::Opened>>,
     connection: Mutex<Connection>,
+    /// Whether it was written anew, which is still to be told.
+    is_anew: AtomicBool,
     /// The number of the rules in force; 0 if nobody has said by which ones is graded.
     rules: AtomicI64,
 }
@@ -109,14 +111,13 @@ impl Ledger {
     ///
     /// If SQLite cannot open it, a part of it is lost, or a newer gridmark wrote it.
     pub fn open(path: &Path) -> Result<Ledger, Error> {
-        let sqlite = |why| Error::Sqlite { path: path.to_owned(), why };
+        let sqlite = |why| Error::sqlite(path, why);
         schema::ends_with_a_page(path)?;
         let mut connection = Connection::open(path).map_err(sqlite)?;
         schema::prepare(&mut connection, path)?;
         let opened =
-            place::identity(path).map_err(|why| Error::Misplaced { path: path.to_owned(), why })?;
-        let (opened, connection) = (Mutex::new(opened), Mutex::new(connection));
-        Ok(Ledger { path: path.to_owned(), opened, connection, rules: AtomicI64::new(0) })
+            place::opened(path).map_err(|why| Error::Misplaced { path: path.to_owned(), why })?;
+        Ok(Ledger::new(path, opened, connection))
     }
 
     /// Opens the ledger at `path` for reading alone, also beside the service, and as somebody who
@@ -131,9 +132,17 @@ impl Ledger {
         }
         let connection = schema::open_to_read(path)?;
         // A look through does not watch over the file.
-        let (opened, connection) = (Mutex::new(None), Mutex::new(connection));
-        let rules = AtomicI64::new(0);
-        Ok(Some(Ledger { path: path.to_owned(), opened, connection, rules }))
+        Ok(Some(Ledger::new(path, None, connection)))
+    }
+
+    fn new(path: &Path, opened: Option<place::Opened>, connection: Connection) -> Ledger {
+        Ledger {
+            path: path.to_owned(),
+            opened: Mutex::new(opened),
+            connection: Mutex::new(connection),
+            is_anew: AtomicBool::new(false),
+            rules: AtomicI64::new(0),
+        }
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -142,7 +151,7 @@ impl Ledger {
     }
 
     fn sqlite(&self, why: rusqlite::Error) -> Error {
-        Error::Sqlite { path: self.path.clone(), why }
+        Error::sqlite(&self.path, why)
     }
 
     /// Reads something.
@@ -155,7 +164,7 @@ impl Ledger {
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, Error> {
         // What is committed to a file that nobody finds any more is lost.
-        self.look_after()?;
+        self.put_right()?;
         let mut connection = self.connection();
         let done = (|| {
             let transaction =

@@ -99,7 +99,7 @@ pub(super) fn ends_with_a_page(path: &Path) -> Result<(), Error> {
 
 /// Sets the connection up and brings the tables to the newest version.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Error> {
-    let sqlite = |why| Error::Sqlite { path: path.to_owned(), why };
+    let sqlite = |why| Error::sqlite(path, why);
     connection.busy_timeout(Duration::from_secs(10)).map_err(sqlite)?;
     connection
         .execute_batch(
@@ -135,8 +135,8 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Er
 /// Keeps a copy of a ledger that is about to be brought forward: `ledger.db.format-2`.
 fn keep_copy(connection: &Connection, path: &Path, found: i64) -> Result<(), Error> {
     let copy = beside(path, &format!(".format-{found}"));
-    copy_into(connection, &beside(path, ".part"), &copy).map_err(|error| match error {
-        CopyError::Sqlite(why) => Error::Sqlite { path: path.to_owned(), why },
+    copy_into(connection, &beside(path, ".part"), &copy, || Ok(())).map_err(|error| match error {
+        CopyError::Sqlite(why) => Error::sqlite(path, why),
         CopyError::Io(why) => Error::Copy { path: path.to_owned(), copy, why },
     })
 }
@@ -147,11 +147,13 @@ pub(super) enum CopyError {
     Io(io::Error),
 }
 
-/// Writes all that a connection sees into a new file, by way of `part`, and makes it durable.
+/// Writes all that a connection sees into a new file, by way of `part`, and makes it durable. When the
+/// part is, `before_it_counts` is called.
 pub(super) fn copy_into(
     connection: &Connection,
     part: &Path,
     copy: &Path,
+    before_it_counts: impl FnOnce() -> io::Result<()>,
 ) -> Result<(), CopyError> {
     let folder = copy.parent().unwrap_or(Path::new("."));
     let prepared =
@@ -164,6 +166,7 @@ pub(super) fn copy_into(
     connection.execute("VACUUM INTO ?", [into]).map_err(CopyError::Sqlite)?;
     (|| {
         File::open(part)?.sync_all()?;
+        before_it_counts()?;
         std::fs::rename(part, copy)?;
         File::open(folder)?.sync_all()
     })()
@@ -196,7 +199,7 @@ const READING_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Opens a ledger that is only to be read.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, Error> {
-    let sqlite = |why| Error::Sqlite { path: path.to_owned(), why };
+    let sqlite = |why| Error::sqlite(path, why);
     let read = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let as_it_lies = || look(&unchanging(path), read | OpenFlags::SQLITE_OPEN_URI);
     let log = beside(path, "-wal");

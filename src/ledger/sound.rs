@@ -107,7 +107,7 @@ impl Ledger {
     /// If the ledger cannot be read, or the copy cannot be written.
     pub fn copy_to(&self, copy: &Path) -> Result<(), Error> {
         let part = schema::beside(copy, ".part");
-        schema::copy_into(&self.connection(), &part, copy).map_err(|error| match error {
+        schema::copy_into(&self.connection(), &part, copy, || Ok(())).map_err(|error| match error {
             CopyError::Sqlite(source) => self.sqlite(source),
             CopyError::Io(why) => {
                 Error::Copy { path: self.path.clone(), copy: copy.to_owned(), why }

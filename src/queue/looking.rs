@@ -30,6 +30,11 @@ pub enum Whereabouts {
 }
 
 impl Queue {
+    /// Takes note since when the oldest file that there was no room for has been ready.
+    pub fn set_oldest_outside(&self, since: Option<Instant>) {
+        self.state().oldest_outside = since;
+    }
+
     /// Whether a large file waits for its turn.
     pub fn has_large(&self) -> bool {
         self.state().large.len() > 0

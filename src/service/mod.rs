@@ -1,6 +1,7 @@
 //! The service: builds the stages, wires them, runs them and ends them in order. It alone names
 //! them all.
 
+mod descriptors;
 mod manager;
 mod pulse;
 mod reload;
@@ -9,7 +10,7 @@ mod signals;
 mod stages;
 mod upkeep;
 
-pub use stages::descriptors_wanted;
+pub use descriptors::{descriptors_needed, descriptors_wanted};
 
 use crate::archive::Archive;
 use crate::config::Settings;
@@ -32,7 +33,7 @@ pub use reload::Source;
 use reload::{Answer, Reload, Sections};
 use shown::Shown;
 use signals::{Asked, Signals};
-use stages::{DESCRIPTOR_SHARE, Ended, Stages};
+use stages::{Ended, Stages};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -84,6 +85,17 @@ pub enum Error {
     /// The tier that is set cannot be had.
     #[error("the setting grade.tier")]
     Tier(#[from] UnsupportedTier),
+    /// The system lets the service have too few descriptors.
+    #[error(
+        "{most} files may be open, and with these settings the service needs at least {needed} \
+         descriptors: raise LimitNOFILE in the unit of systemd, or ulimit -Hn"
+    )]
+    Descriptors {
+        /// How many it may have.
+        most: usize,
+        /// How many it needs.
+        needed: usize,
+    },
     /// The system refuses something that the service cannot do without.
     #[error("cannot start {what}")]
     System {
@@ -129,7 +141,7 @@ pub struct Outcome {
     pub left: usize,
     /// Large files that a signal kept from being graded to their end.
     pub unfinished: usize,
-    /// Whether all that was graded is durable.
+    /// Whether all that was taken, but for those, is graded and durable.
     pub committed: bool,
 }
 
@@ -162,7 +174,7 @@ struct Shared {
 pub fn run(settings: &Settings, mut mode: Mode) -> Result<Outcome, Error> {
     let recorder = Recorder::install()
         .map_err(|error| Error::System { what: "the metrics", source: io::Error::other(error) })?;
-    raise_descriptor_limit();
+    descriptors::raise_limit(settings)?;
     let (mut shared, mut lock, claims) = prepare(settings.clone(), mode.once)?;
     shared.answer.file = mode.reload.as_ref().and_then(|source| source.file.clone());
     let listener =
@@ -243,14 +255,6 @@ fn listen(address: SocketAddr, lock: &mut Lock) -> Result<TcpListener, Error> {
     Ok(listener)
 }
 
-/// As many descriptors as the system lets us have; what is bounded is bounded by settings.
-fn raise_descriptor_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Without it gridmark works as well, until it needs more.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-}
-
 /// Runs the stages, the timers and the HTTP surface, and ends them in order.
 async fn supervise(
     shared: Arc<Shared>,
@@ -329,21 +333,6 @@ impl Shared {
     }
 }
 
-/// How many connections there may be: few enough that descriptors are left for grading.
-fn connections_max(wanted: usize) -> usize {
-    let most = (descriptors_max() / DESCRIPTOR_SHARE).max(1);
-    if wanted > most {
-        event::connections_bounded(wanted, most);
-    }
-    wanted.min(most)
-}
-
-/// How many descriptors the system lets us have.
-fn descriptors_max() -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
-}
-
 type HttpTask = (oneshot::Sender<()>, Option<tokio::task::JoinHandle<()>>);
 
 fn serve_http(
@@ -359,7 +348,7 @@ fn serve_http(
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let settings = &shared.settings.http;
     let options = http::Options {
-        connections_max: connections_max(settings.connections_max),
+        connections_max: descriptors::connections_max(&shared.settings),
         silent_time_max: Duration::from_millis(settings.silent_ms_max),
         header_bytes_max: settings.header_bytes_max,
         header_read_time_max: Duration::from_millis(settings.header_read_ms_max),

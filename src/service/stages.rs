@@ -1,7 +1,6 @@
 //! The threads of the stages, and their end in the order of the flow.
 
-use super::{Shared, descriptors_max};
-use crate::config::Settings;
+use super::{Shared, descriptors};
 use crate::event;
 use crate::grading::{self, Grading};
 use crate::intake::{self, Intake, Mailbox};
@@ -22,12 +21,6 @@ use tokio::sync::oneshot;
 /// Batches of results that may wait to be published; their bytes are bounded by a budget.
 const RESULTS_MAX: usize = 256;
 
-/// Reports that are kept open from commit to commit, where descriptors are plenty.
-const OPEN_REPORTS_MAX: usize = 256;
-
-/// Each of what may hold many descriptors (connections, folders, reports) gets one in so many.
-pub(super) const DESCRIPTOR_SHARE: usize = 8;
-
 /// The exit code when a thread of ours panics: the process ends, and a restart recovers.
 const EXIT_PANIC: i32 = 70;
 
@@ -36,7 +29,7 @@ const EXIT_PANIC: i32 = 70;
 pub(super) struct Ended {
     /// Files that intake could not take, though it was to run until it had.
     pub(super) left: usize,
-    /// Whether all that was graded is durable.
+    /// Whether all that was taken, but for large files, is graded and durable.
     pub(super) committed: bool,
 }
 
@@ -75,6 +68,9 @@ impl Stages {
         let publisher = Publisher::new(publish_parts(shared, budget));
         let on_room = Arc::clone(&mailbox);
         shared.queue.on_room(move || on_room.wake());
+        if once {
+            shared.queue.leave_starved();
+        }
         let any_alone = claims.iter().any(|claimed| claimed.deaths > 0);
         shared.queue.push_all(claims);
 
@@ -100,7 +96,7 @@ impl Stages {
             for grader in graders {
                 let _ = grader.join();
             }
-            let committed = publish.join().unwrap_or_default();
+            let committed = publish.join().unwrap_or_default() && queue.left_starved() == 0;
             let _ = tell.send(Ended { left, committed });
         })?;
         Ok((Stages { mailbox, queue: Arc::clone(&shared.queue) }, ended))
@@ -120,6 +116,7 @@ impl Stages {
     /// files, which may take long, are left at their next chunk, where the next start goes on.
     pub(super) fn stop(&self) {
         self.queue.leave_large();
+        self.queue.leave_starved();
         self.mailbox.stop();
     }
 }
@@ -131,7 +128,7 @@ fn intake_parts(shared: &Shared, once: bool) -> intake::Parts {
         queue: Arc::clone(&shared.queue),
         health: Arc::clone(&shared.health),
         settings: Arc::clone(&shared.sections.intake),
-        open_folders_max: descriptors_max() / DESCRIPTOR_SHARE,
+        open_folders_max: descriptors::open_folders_max(&shared.settings),
         once,
     }
 }
@@ -144,22 +141,12 @@ fn publish_parts(shared: &Shared, budget: Arc<Budget>) -> publish::Parts {
         health: Arc::clone(&shared.health),
         budget,
         reports: shared.settings.paths.reports(),
-        open_reports_max: open_reports_max(),
+        open_reports_max: descriptors::open_reports_max(&shared.settings),
         rebuild: rebuild(shared),
         settings: Arc::clone(&shared.sections.publish),
         stopping: Arc::clone(&shared.stopping),
         published: Arc::clone(&shared.published),
     }
-}
-
-/// How many reports may be open: few enough that descriptors are left for everything else.
-fn open_reports_max() -> usize {
-    (descriptors_max() / DESCRIPTOR_SHARE).clamp(8, OPEN_REPORTS_MAX)
-}
-
-/// With how many descriptors nothing is held back for want of them.
-pub fn descriptors_wanted(settings: &Settings) -> usize {
-    settings.http.connections_max.max(OPEN_REPORTS_MAX) * DESCRIPTOR_SHARE
 }
 
 fn rebuild(shared: &Shared) -> publish::RebuildReport {

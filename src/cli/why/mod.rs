@@ -88,13 +88,24 @@ impl Asking<'_> {
         match asked(&self.settings.paths, typed) {
             Asked::Inbox(name) => self.about(&name),
             Asked::Named(names) => {
+                let mut known = Vec::new();
                 for name in &names {
                     let is_there = !matches!(self.look(name), Ok(Found::Nothing));
                     if is_there || !self.attempts(name)?.is_empty() {
-                        return self.about(name);
+                        known.push(name);
                     }
                 }
-                self.about(&names[0])
+                if known.is_empty() {
+                    return self.about(&names[0]);
+                }
+                let mut answer = self.about(known[0])?;
+                // A file may be called as reports show another one.
+                for other in &known[1..] {
+                    let Answer { code, lines } = self.about(other)?;
+                    answer.code = answer.code.max(code);
+                    answer.lines.extend(lines);
+                }
+                Ok(answer)
             }
             Asked::Archive(place) => self.about_place(&place, "the archive", false),
             Asked::Quarantine(place) => self.about_place(&place, "quarantine", true),

@@ -113,7 +113,20 @@ impl Sandbox {
 
     /// Lets processes that are started later have so many descriptors at the most.
     pub fn bound_descriptors(&mut self, most: u64) -> &mut Sandbox {
-        self.descriptors_max = Some(most);
+        self.limits.push(format!("ulimit -n {most}"));
+        self
+    }
+
+    /// Lets no file grow beyond so many blocks of 512 bytes that processes write that are started
+    /// later.
+    pub fn bound_files(&mut self, blocks_max: u64) -> &mut Sandbox {
+        self.limits.push(format!("ulimit -f {blocks_max}"));
+        self
+    }
+
+    /// Lifts the limits for processes that are started later.
+    pub fn lift_bounds(&mut self) -> &mut Sandbox {
+        self.limits.clear();
         self
     }
 

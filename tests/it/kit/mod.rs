@@ -49,8 +49,8 @@ pub struct Sandbox {
     user: Option<u32>,
     /// Where processes run, if not among all others.
     island: Option<Island>,
-    /// How many descriptors they may have, if not as many as we.
-    descriptors_max: Option<u64>,
+    /// The limits of the system that they have, if not the same as we, as a shell sets them.
+    limits: Vec<String>,
     /// Where it is written which system calls they make, if it is.
     calls: Option<PathBuf>,
     daemon: Option<Daemon>,
@@ -103,7 +103,7 @@ impl Sandbox {
             variables: BTreeMap::new(),
             user: None,
             island: None,
-            descriptors_max: None,
+            limits: Vec::new(),
             calls: None,
             daemon: None,
         }
@@ -186,16 +186,16 @@ impl Sandbox {
     /// The program, run where and as whom the sandbox says, with its settings.
     fn program(&self, user: Option<u32>) -> Command {
         let program = env!("CARGO_BIN_EXE_gridmark");
-        let mut command = match (&self.island, self.descriptors_max) {
-            (Some(island), _) => island.command(program),
-            _ if self.calls.is_some() => self.traced(program),
-            (None, Some(most)) => {
+        let mut command = match &self.island {
+            Some(island) => island.command(program),
+            None if self.calls.is_some() => self.traced(program),
+            None if self.limits.is_empty() => Command::new(program),
+            None => {
                 let mut shell = Command::new("/bin/sh");
-                shell.args(["-c", "ulimit -n $0 && exec \"$@\""]).arg(most.to_string());
-                shell.arg(program);
+                let limits = self.limits.join(" && ");
+                shell.arg("-c").arg(format!("{limits} && exec \"$0\" \"$@\"")).arg(program);
                 shell
             }
-            (None, None) => Command::new(program),
         };
         command.env_clear().stdin(Stdio::null()).envs(self.variables_of_settings());
         if let Some(user) = user {

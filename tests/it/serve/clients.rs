@@ -69,12 +69,38 @@ fn liveness_is_told_though_all_connections_are_taken_by_silent_clients() {
     drop(silent);
 }
 
+/// How many descriptors are needed, as a start says that has fewer.
+fn descriptors_needed(sandbox: &mut Sandbox) -> u64 {
+    sandbox.bound_descriptors(20);
+    let output = sandbox.start_second();
+    sandbox.lift_bounds();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("20 files may be open") && errors.contains("LimitNOFILE"), "{errors}");
+    let (_, needed) = errors.split_once("needs at least ").unwrap();
+    needed.split(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_start_that_may_open_fewer_files_than_it_needs_is_refused_in_words() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("grade.threads_max", 2);
+    let needed = descriptors_needed(&mut sandbox);
+    let output = sandbox.bound_descriptors(needed - 1).start_second();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    sandbox.lift_bounds().set("grade.threads_max", 4);
+    assert!(descriptors_needed(&mut sandbox) > needed);
+}
+
 /// Deep folders, many reports, large files and many clients, each of which could use up all of them.
 #[test]
 fn with_few_descriptors_everything_is_still_graded() {
     let mut sandbox = Sandbox::new();
     sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
-    sandbox.bound_descriptors(64).start();
+    sandbox.set("grade.threads_max", 2);
+    let needed = descriptors_needed(&mut sandbox);
+    sandbox.bound_descriptors(needed).start();
     assert!(sandbox.log().contains("http.connections_max"), "{}", sandbox.log());
     let silent: Vec<TcpStream> =
         (0..100).map(|_| TcpStream::connect(sandbox.address()).unwrap()).collect();
@@ -86,10 +112,12 @@ fn with_few_descriptors_everything_is_still_graded() {
     assert!(rows.iter().all(|row| row.get("status") != "failed"), "{rows:#?}");
     assert!(sandbox.get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
     let metrics = sandbox.metrics();
-    assert!(metrics.of("process_open_fds") <= 64.0);
+    assert!(metrics.of("process_open_fds") <= needed as f64);
     for errors in ["scan", "grade", "claim", "commit"] {
         let errors = format!("gridmark_{errors}_errors_total");
         assert_eq!(metrics.of(&errors), 0.0, "{errors}\n{}", sandbox.log());
     }
+    // They are still there when it is to end.
+    sandbox.stop();
     drop(silent);
 }

@@ -113,6 +113,9 @@ fn a_full_ledger_leaves_files_in_the_inbox_until_there_is_room() {
     let ballast = fill(&sandbox, "state");
     hand_in(&sandbox, 1, 300);
     wait_for_words(&mut sandbox, &["ledger", "full"]);
+    // What is the disk's trouble is not told once more for each file.
+    let log = sandbox.log();
+    assert!(log.lines().filter(|line| line.contains("cannot take")).count() < 5, "{log}");
     fs::remove_file(ballast).unwrap();
     check(&mut sandbox, 301);
 }
@@ -241,6 +244,70 @@ fn an_archive_that_is_deleted_while_it_runs_is_made_again() {
 #[test]
 fn a_ledger_that_is_deleted_while_it_runs_is_written_anew_with_all_that_it_held() {
     delete_while_it_runs("state");
+}
+
+#[test]
+fn a_ledger_that_is_cut_or_removed_without_its_log_while_it_runs_is_written_anew() {
+    for length in [Some(0), Some(4_096), Some(5_000), None] {
+        let mut sandbox = Sandbox::started();
+        hand_in(&sandbox, 0, 19);
+        sandbox.wait_for(19);
+        // What is in the log alone cannot be cut off.
+        let checkpoint = "SELECT count(*) FROM submissions; PRAGMA wal_checkpoint";
+        sandbox.ledger().execute_batch(checkpoint).unwrap();
+        hand_in(&sandbox, 19, 1);
+        sandbox.wait_for(20);
+        let ledger = sandbox.path("state/ledger.db");
+        assert!(ledger.metadata().unwrap().len() > 5_000);
+        match length {
+            Some(length) => {
+                File::options().write(true).open(&ledger).unwrap().set_len(length).unwrap();
+            }
+            None => fs::remove_file(&ledger).unwrap(),
+        }
+        sandbox.wait_until("it is told", |sandbox| sandbox.log().contains("what=\"ledger\""));
+        hand_in(&sandbox, 20, 20);
+        sandbox.wait_for(40);
+        sandbox.stop();
+        fs::remove_dir_all(sandbox.path("reports")).unwrap();
+        sandbox.start();
+        check(&mut sandbox, 40);
+    }
+}
+
+#[test]
+fn a_cut_ledger_that_cannot_be_made_whole_is_told_at_once_and_by_the_next_start() {
+    let mut sandbox = Sandbox::started();
+    hand_in(&sandbox, 0, 200);
+    sandbox.wait_for(200);
+    sandbox.stop();
+    // What this start has not read is in no memory.
+    sandbox.start();
+    let ledger = sandbox.path("state/ledger.db");
+    let pages = fs::read(&ledger).unwrap();
+    File::options().write(true).open(&ledger).unwrap().set_len(8_192).unwrap();
+    sandbox.wait_until("it is told", |sandbox| {
+        let ready = sandbox.get("/readyz");
+        ready.starts_with("HTTP/1.1 503") && ready.contains("was cut") && ready.contains("backup")
+    });
+    sandbox.write("inbox/team/late", hexudoku(1));
+    sandbox.terminate();
+    for command in ["verify", "why"] {
+        let args: &[&str] = if command == "why" { &["team/late"] } else { &[] };
+        let told = sandbox.run(command, args);
+        assert_eq!(told.code, Some(2), "{told:?}");
+        assert!(told.stderr.contains("put a whole copy of it in its place"), "{told:?}");
+    }
+    let output = sandbox.once();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("put a whole copy of it in its place"), "{errors}");
+    fs::write(&ledger, pages).unwrap();
+    for end in ["-wal", "-shm"] {
+        let _ = fs::remove_file(sandbox.path(format!("state/ledger.db{end}")));
+    }
+    sandbox.start();
+    sandbox.wait_for(201);
 }
 
 #[test]

@@ -90,6 +90,57 @@ fn marks_that_cannot_be_written_at_the_end_are_told_and_made_up_for() {
 }
 
 #[test]
+fn what_waits_behind_marks_that_cannot_be_written_does_not_hold_up_the_end() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write("reports/folders", "no folder");
+    sandbox.set("publish.retry_ms_max", 1);
+    for key in ["grade.threads_max", "grade.batch_files_max", "publish.pending_bytes_max"] {
+        sandbox.set(key, 1);
+    }
+    sandbox.start();
+    for i in 0..40 {
+        sandbox.write(format!("inbox/team/{i}"), hexudoku(i % 17));
+    }
+    sandbox.wait_until("some wait to be graded", |sandbox| {
+        sandbox.metrics().of("gridmark_queue_files") >= 10.0
+    });
+    let ended = sandbox.terminate();
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.log);
+    assert!(ended.log.contains("not all that was taken"), "{}", ended.log);
+    fs::remove_file(sandbox.path("reports/folders")).unwrap();
+    sandbox.start();
+    sandbox.wait_for(40);
+    assert_eq!(sandbox.rows("folders/team.csv").len(), 40);
+}
+
+#[test]
+fn what_the_system_has_too_little_for_does_not_hold_up_the_end() {
+    for once in [false, true] {
+        let mut sandbox = Sandbox::new();
+        sandbox.set_variable("TEST_GRIDMARK_STARVE_ON", "team/p");
+        sandbox.write("inbox/team/p", hexudoku(1));
+        sandbox.write("inbox/team/q", hexudoku(2));
+        let ended = if once {
+            sandbox.spawn_once();
+            sandbox.wait_for_end()
+        } else {
+            sandbox.start();
+            sandbox.wait_for(1);
+            sandbox.wait_until("the other one is tried", |sandbox| {
+                sandbox.metrics().of("gridmark_grade_errors_total") >= 1.0
+            });
+            sandbox.terminate()
+        };
+        assert_eq!(ended.status.code(), Some(1), "{}", ended.log);
+        assert!(ended.log.contains("not all that was taken"), "{}", ended.log);
+        assert_eq!(sandbox.submissions().len(), 1);
+        sandbox.set_variable("TEST_GRIDMARK_STARVE_ON", "");
+        sandbox.start();
+        sandbox.wait_for(2);
+    }
+}
+
+#[test]
 fn a_second_instance_on_the_same_root_is_refused_and_told_who_holds_it() {
     let mut sandbox = Sandbox::started();
     let (code, stdout, stderr) = told(sandbox.start_second());
@@ -169,7 +220,7 @@ fn once_ends_where_reports_cannot_be_written_and_the_next_run_makes_up_for_it() 
     assert_eq!(code, Some(1), "{log}");
     // Nobody is told that all is well again.
     let (_, since) = log.split_once("cannot make marks durable").unwrap();
-    assert!(!since.contains("event: ready") && since.contains("stopped: some marks"), "{log}");
+    assert!(!since.contains("event: ready") && since.contains("stopped: not all"), "{log}");
     fs::remove_file(sandbox.path("reports/folders")).unwrap();
     assert_eq!(sandbox.once().status.code(), Some(0));
     assert_eq!(sandbox.rows("folders/team.csv").len(), 3);

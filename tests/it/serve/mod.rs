@@ -7,6 +7,7 @@ mod deaths;
 mod disks;
 mod ends;
 mod fail_points;
+mod file_sizes;
 mod finding;
 mod hostile;
 mod large;

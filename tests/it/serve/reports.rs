@@ -311,7 +311,7 @@ fn reports_that_are_replaced_again_and_again_under_load_hold_every_row_once() {
 fn a_report_that_is_not_kept_open_is_known_all_the_same() {
     let mut sandbox = Sandbox::new();
     // So few descriptors that not all of the reports are kept open.
-    sandbox.bound_descriptors(80).start();
+    sandbox.set("grade.threads_max", 2).bound_descriptors(80).start();
     for round in 1..=2 {
         for i in 0..40 {
             sandbox.write(format!("outside/{round}/{i}/{round}"), classic(i, "YN"));

@@ -94,6 +94,24 @@ fn names_that_are_not_text_are_told_by_their_bytes_and_as_reports_show_them() {
 }
 
 #[test]
+fn a_name_that_may_mean_two_submissions_is_answered_for_both() {
+    let mut sandbox = Sandbox::started();
+    sandbox.rename_in("=q", hexudoku(1));
+    sandbox.rename_in("'=q", hexudoku(2));
+    wait_until_graded(&mut sandbox, "=q", 1);
+    wait_until_graded(&mut sandbox, "'=q", 1);
+    let told = why(&sandbox, "'=q");
+    assert_told(&told, 0, &["=q: graded as attempt 1: 1 counted"]);
+    let graded = |told: &Told| {
+        let lines = told.stdout.lines().filter(|line| !line.starts_with(' '));
+        lines.map(|line| line.split(':').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(graded(&told), ["'=q", "=q"], "{told:?}");
+    assert_eq!(graded(&why(&sandbox, "''=q")), ["'=q"]);
+    assert_eq!(graded(&why(&sandbox, "=q")), ["=q"]);
+}
+
+#[test]
 fn what_is_left_alone_is_told_with_the_rule_that_says_so() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.depth_max", 2).set("intake.name_bytes_max", 100);
