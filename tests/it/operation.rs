@@ -45,6 +45,8 @@ fn interleaved() -> Sandbox {
     sandbox.set("grade.batch_files_max", 3).set("intake.claim_files_max", 8);
     sandbox.set("publish.commit_wait_ms_max", 0).set("publish.pending_bytes_max", 4096);
     sandbox.set("intake.settle_ms", 0).set("intake.scan_every_ms", 20);
+    // The large ones take turns at each chunk.
+    sandbox.set("grade.streams_max", 1).set("grade.turn_ms_max", 0);
     for n in 0..2 {
         let large: String = (0..150).map(|i| classic(i + n, "YNYN")).collect();
         sandbox.rename_in(format!("team/=large {n}"), large);
