@@ -14,6 +14,7 @@ pub use attempt::{Guard, Moves, try_moves};
 pub use quarantine::{Put, note_name};
 pub use standing::{Inspector, Standing};
 pub use taking::{Places, Reader, Taken, Taker};
+pub use writers::is_written;
 
 use crate::owner::make_folders;
 use crate::submission::{Claimed, Name, Signature};
@@ -104,17 +105,19 @@ impl Archive {
     }
 
     /// Completes a move across file systems that had begun: copies the hidden file into the
-    /// archive and removes it. `Gone` if there is none.
+    /// archive and removes it; `though_open` also if somebody has it open for writing. `Gone` if there
+    /// is none.
     ///
     /// # Errors
     ///
     /// If it cannot be copied; then the hidden file is still there.
-    pub fn complete(&self, id: i64, archived_as: &Name) -> io::Result<Taken> {
+    pub fn complete(&self, id: i64, archived_as: &Name, though_open: bool) -> io::Result<Taken> {
         let inbox = Folder::open(&self.inbox, "".as_ref())?;
         let (folder, archived) = archived_as.split();
         let target = Folder::open_or_make(&self.archive, folder)?;
         let hidden = hidden(id);
-        match copy(&inbox, hidden.as_ref(), &target, archived, &part(id), &self.copied_bytes) {
+        let (part, copied_bytes) = (part(id), &self.copied_bytes);
+        match copy(&inbox, hidden.as_ref(), &target, archived, &part, copied_bytes, though_open) {
             Ok(()) => Ok(Taken::Yes),
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound && !inbox.has(hidden.as_ref()) =>
@@ -163,7 +166,7 @@ impl Archive {
             Ok(()) => self.touch([source.path(), target.path()]),
             Err(Errno::EXIST) => return Ok(false),
             Err(Errno::XDEV) => {
-                match copy(&source, file, &target, new_file, &part(id), &self.copied_bytes) {
+                match copy(&source, file, &target, new_file, &part(id), &self.copied_bytes, true) {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
                     other => other?,
                 }

@@ -121,7 +121,7 @@ fn cut(path: &Path, committed: u64) -> io::Result<u64> {
 fn find(archive: &Archive, claim: &OpenClaim) -> io::Result<Found> {
     let OpenClaim { claimed, inode } = claim;
     if archive.is_hidden(claimed.id) {
-        return match archive.complete(claimed.id, &claimed.archived_as)? {
+        return match archive.complete(claimed.id, &claimed.archived_as, true)? {
             Taken::Yes => Ok(Found::InArchive),
             Taken::Gone => Ok(Found::NotTaken),
             Taken::Occupied => Err(io::Error::other(

@@ -148,6 +148,8 @@ pub struct Claimed {
     pub ready: Instant,
     /// What the file looked like when it was taken, unless an earlier run took it.
     pub seen: Option<Signature>,
+    /// It was taken though somebody had it open for writing, since they had not written for long.
+    pub though_open: bool,
     /// How often grading it has failed so far.
     pub tries: u32,
     /// How often a process has died while it was graded, as far as that may be its fault. If it has,

@@ -63,11 +63,11 @@ pub fn try_moves(from: &Path, to: &Path) -> io::Result<Moves> {
             None
         }
         Err(Errno::XDEV) => {
-            match copy(&source, moved, &target, there, "part", &copied) {
+            match copy(&source, moved, &target, there, "part", &copied, true) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 other => other?,
             }
-            copy(&source, moved, &target, moved, "part", &copied)?;
+            copy(&source, moved, &target, moved, "part", &copied, true)?;
             // It was copied twice.
             Some(start.elapsed() / 2)
         }

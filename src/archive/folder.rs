@@ -1,5 +1,6 @@
 //! Folders opened step by step, so that no link leads out of them, and moves between them.
 
+use super::writers::is_written;
 use super::{AtFlags, Errno, File, Mode, OFlags, Path, PathBuf, Signature, io, unlinkat};
 use crate::fail_point::Point;
 use crate::owner;
@@ -157,6 +158,7 @@ pub(super) fn copy(
     as_file: &OsStr,
     part: &str,
     copied_bytes: &AtomicU64,
+    though_open: bool,
 ) -> io::Result<()> {
     let source = from.open_file(file)?;
     let before = source.metadata()?;
@@ -182,6 +184,10 @@ pub(super) fn copy(
         }
         if Signature::of(&source.metadata()?) != Signature::of(&before) {
             return Err(io::Error::other("it changed while it was copied"));
+        }
+        // Whoever has opened it since writes into what is removed below.
+        if !though_open && is_written(&source) == Some(true) {
+            return Err(io::Error::other("somebody has opened it for writing"));
         }
         let modified = Timespec { tv_sec: before.mtime(), tv_nsec: before.mtime_nsec() };
         rustix::fs::futimens(

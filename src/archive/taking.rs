@@ -150,7 +150,7 @@ impl Archive {
             Err(error) => return Err(error.into()),
         }
         Point::FileHidden.pass();
-        let taken = self.complete(claimed.id, &claimed.archived_as);
+        let taken = self.complete(claimed.id, &claimed.archived_as, claimed.though_open);
         if !matches!(taken, Ok(Taken::Yes)) {
             // If this fails too, the file stays hidden and its claim stands for the next start.
             let _ = rename_no_replace(&inbox, hidden.as_ref(), source, file);

@@ -37,6 +37,7 @@ fn claimed(name: &str, archived_as: &str) -> Claimed {
         bytes: 0,
         ready: Instant::now(),
         seen: None,
+        though_open: false,
         tries: 0,
         deaths: 0,
         progress: None,
@@ -75,7 +76,7 @@ fn what_is_gone_is_told_apart_from_what_fails() {
     let room = room();
     assert!(matches!(room.archive.taker().take(&claimed("p", "p")), Ok(Taken::Gone)));
     assert!(matches!(room.archive.taker().take(&claimed("a/p", "a/p")), Ok(Taken::Gone)));
-    assert!(matches!(room.archive.complete(1, &Name::from_bytes(*b"p")), Ok(Taken::Gone)));
+    assert!(matches!(room.archive.complete(1, &Name::from_bytes(*b"p"), false), Ok(Taken::Gone)));
 }
 
 #[test]
@@ -169,8 +170,12 @@ fn a_file_crosses_file_systems_whole_and_once() {
     let original = File::options().write(true).open(inbox.join(hidden(1))).expect("it");
     let copied = fs::metadata(far.path().join("a/x/p")).expect("the copy");
     original.set_modified(copied.modified().expect("a time")).expect("the same time");
+    // It is not removed while somebody may write to it.
+    assert!(archive.complete(1, &file.archived_as, false).is_err());
     assert!(archive.is_hidden(1));
-    assert!(matches!(archive.complete(1, &file.archived_as), Ok(Taken::Yes)));
+    drop(original);
+    assert!(archive.is_hidden(1));
+    assert!(matches!(archive.complete(1, &file.archived_as, false), Ok(Taken::Yes)));
     assert!(!archive.is_hidden(1));
 
     assert!(archive.put_back(&file).expect("put back"));

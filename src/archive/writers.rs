@@ -12,7 +12,7 @@ const F_SETSIG: libc::c_int = 10;
 
 /// Whether somebody has this file, open here for reading, open for writing too; `None` if the system
 /// does not tell.
-pub(super) fn is_written(file: &File) -> Option<bool> {
+pub fn is_written(file: &File) -> Option<bool> {
     let control = |command: libc::c_int, argument: libc::c_int| {
         // SAFETY: the descriptor is open as long as `file` is, and these commands take a number.
         let done = unsafe { libc::fcntl(file.as_raw_fd(), command, argument) };

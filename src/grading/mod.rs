@@ -9,7 +9,7 @@ mod hooks;
 mod small;
 mod stream;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, is_written};
 use crate::config::{self, Live};
 use crate::event;
 use crate::fail_point::Point;
@@ -170,6 +170,11 @@ impl Grading {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(Trouble::Changed("it is not a regular file any more".into()));
+        }
+        // Somebody may have opened it again since intake looked.
+        let may_be_written = !claimed.though_open && claimed.progress.is_none();
+        if may_be_written && is_written(&file) == Some(true) {
+            return Err(Trouble::Changed("somebody has it open for writing".into()));
         }
         let found = Signature::of(&metadata);
         match &claimed.seen {

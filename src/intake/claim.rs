@@ -101,6 +101,9 @@ impl Intake {
             let standing = inspector.standing(&ready.name);
             match standing {
                 Standing::Free => return true,
+                Standing::Unknown if ready.seen_writing && !ready.though_open => {
+                    self.waiting.may_be_written(&ready.name);
+                }
                 Standing::Unknown => {
                     event::writers_unknown(&ready.name);
                     return true;
@@ -135,6 +138,7 @@ impl Intake {
                 name: ready.name.clone(),
                 signature: ready.look.signature,
                 ready: ready.since,
+                though_open: ready.though_open,
             })
             .collect();
         let now_ms = jiff::Timestamp::now().as_millisecond();

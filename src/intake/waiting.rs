@@ -3,11 +3,13 @@
 //! Settling is measured on our clock. A file's own times are used only to tell that it changed, and
 //! to see that its last change is already longer ago than the settle time.
 
+mod quiet;
 #[cfg(test)]
 mod tests;
 
+pub use quiet::Quiet;
+
 use super::watch::Hint;
-use crate::config;
 use crate::event::Via;
 use crate::submission::{Name, Signature};
 use std::collections::hash_map::Entry;
@@ -15,26 +17,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// How long files must be left alone before they are taken.
-#[derive(Clone, Copy, Debug)]
-pub struct Quiet {
-    /// A file that nobody is known to write to.
-    pub settle: Duration,
-    /// A file that was seen being written and not closed yet; or one that is empty, which may have
-    /// been made a moment ago.
-    pub open: Duration,
-}
-
-impl Quiet {
-    /// How long that is by these settings.
-    pub fn of(settings: &config::Intake) -> Quiet {
-        Quiet {
-            settle: Duration::from_millis(settings.settle_ms),
-            open: Duration::from_millis(settings.open_settle_ms),
-        }
-    }
-}
 
 /// What is known of whoever writes to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +85,8 @@ struct Waiting {
     handed_out: bool,
     /// How often it could not be taken.
     failures: u32,
+    /// How often it was found open for writing.
+    looks: u32,
 }
 
 impl Waiting {
@@ -125,6 +109,7 @@ impl Waiting {
             put_back: false,
             handed_out: false,
             failures: 0,
+            looks: 0,
         }
     }
 
@@ -144,7 +129,13 @@ impl Waiting {
         }
         match hint {
             Some(Hint::Written) => (self.writer, self.moved) = (look.writer(), false),
-            Some(Hint::Closed) => self.writer = Writer::Done,
+            Some(Hint::Closed) => {
+                if matches!(self.writer, Writer::HasItOpen | Writer::Writing) && self.failures == 0
+                {
+                    self.not_before = None;
+                }
+                self.writer = Writer::Done;
+            }
             Some(Hint::Moved) if self.put_back => self.put_back = false,
             Some(Hint::Moved) => (self.writer, self.moved) = (Writer::Done, true),
             Some(Hint::Folder | Hint::FolderGone) | None => {}
@@ -154,9 +145,10 @@ impl Waiting {
     fn due(&self, quiet: Quiet) -> Instant {
         let settled = match self.writer {
             _ if self.moved => self.since,
-            Writer::Writing => self.since + quiet.open,
-            Writer::Unknown if self.look.signature.bytes == 0 => self.since + quiet.open,
-            Writer::Unknown | Writer::Done | Writer::HasItOpen => self.since + quiet.settle,
+            Writer::Unknown | Writer::Writing if self.look.signature.bytes == 0 => {
+                self.since + quiet.open
+            }
+            _ => self.since + quiet.settle,
         };
         self.not_before.map_or(settled, |not_before| settled.max(not_before))
     }
@@ -181,6 +173,8 @@ pub struct Ready {
     pub since: Instant,
     /// It is taken even if somebody has it open for writing, since they have not written for so long.
     pub though_open: bool,
+    /// It was seen to be written to, and not to be closed.
+    pub seen_writing: bool,
 }
 
 /// What is known of a file that is waiting.
@@ -260,7 +254,8 @@ impl WaitingRoom {
         }
         file.handed_out = true;
         let though_open = file.is_given_up(*quiet, now);
-        Some(Ready { name, look: file.look, via: file.via, since: due, though_open })
+        let seen_writing = file.writer == Writer::Writing;
+        Some(Ready { name, look: file.look, via: file.via, since: due, though_open, seen_writing })
     }
 
     /// Takes note of a file that was put back because it changed after it was taken: somebody
@@ -277,6 +272,7 @@ impl WaitingRoom {
             put_back: true,
             handed_out: false,
             failures: 0,
+            looks: 0,
         };
         self.settling.insert((file.due(self.quiet), name.clone()));
         self.files.insert(name, file);
@@ -290,10 +286,10 @@ impl WaitingRoom {
             if file.handed_out { Duration::ZERO } else { due.saturating_duration_since(now) };
         let setting = if file.writer == Writer::HasItOpen {
             "open"
-        } else if file.not_before.is_some_and(|not_before| not_before == due) {
-            "retry"
         } else if due == file.since + self.quiet.open && self.quiet.open > self.quiet.settle {
             "open_settle_ms"
+        } else if file.not_before.is_some_and(|not_before| not_before == due) {
+            "retry"
         } else {
             "settle_ms"
         };
@@ -347,8 +343,8 @@ impl WaitingRoom {
         self.settling.insert((file.due(self.quiet), name.clone()));
     }
 
-    /// A file that was handed out is still open for writing: it is looked at again after a pause, or
-    /// when it changes or is closed.
+    /// A file that was handed out is still open for writing: it is looked at again after a pause, which
+    /// doubles with each look up to eight times its length, or when it is closed.
     pub fn is_written(&mut self, name: &Name, now: Instant, pause: Duration) {
         if self.files.len() > self.files_max {
             // The next scan finds it again.
@@ -358,7 +354,18 @@ impl WaitingRoom {
             file.handed_out = false;
             file.moved = false;
             file.writer = Writer::HasItOpen;
-            file.not_before = Some(now + pause);
+            file.not_before = Some(now + pause * (1 << file.looks.min(3)));
+            file.looks += 1;
+            self.settling.insert((file.due(self.quiet), name.clone()));
+        }
+    }
+
+    /// Of a file that was handed out, and seen to be written to, it cannot be told whether it is open
+    /// still: it is left alone for as long as an open one.
+    pub fn may_be_written(&mut self, name: &Name) {
+        if let Some(file) = self.files.get_mut(name) {
+            file.handed_out = false;
+            file.not_before = Some(file.since + self.quiet.open);
             self.settling.insert((file.due(self.quiet), name.clone()));
         }
     }

@@ -41,6 +41,8 @@ pub struct Candidate {
     pub signature: Signature,
     /// When it was ready.
     pub ready: Instant,
+    /// Whether it is taken though somebody has it open for writing.
+    pub though_open: bool,
 }
 
 /// A claim that an earlier run left without marks.
@@ -222,6 +224,7 @@ impl Ledger {
                         bytes: file.signature.bytes,
                         ready: file.ready,
                         seen: Some(file.signature),
+                        though_open: file.though_open,
                         tries: 0,
                         deaths: 0,
                         progress: None,

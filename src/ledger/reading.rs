@@ -219,6 +219,7 @@ fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
         bytes: row.get::<_, i64>("bytes")? as u64,
         ready: Instant::now(),
         seen: None,
+        though_open: false,
         tries: deaths,
         deaths,
         progress,

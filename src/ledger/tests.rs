@@ -8,6 +8,7 @@ fn candidate(name: &[u8]) -> Candidate {
         name: Name::from_bytes(name),
         signature: Signature::for_tests(100),
         ready: Instant::now(),
+        though_open: false,
     }
 }
 

@@ -18,6 +18,7 @@ fn file(id: i64, bytes: u64) -> Claimed {
         bytes,
         ready: Instant::now(),
         seen: None,
+        though_open: false,
         tries: 0,
         deaths: 0,
         progress: None,

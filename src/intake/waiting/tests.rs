@@ -26,6 +26,15 @@ impl Room {
     fn see(&mut self, at: u64, look: Look, hint: Option<Hint>) -> bool {
         self.0.see(name(), look, Via::Scan, hint, self.1 + seconds(at)).is_some()
     }
+
+    /// It has settled, but is found to be open.
+    fn is_open_at(&mut self, at: u64, look: Look) {
+        let now = self.1 + seconds(at);
+        let ready = self.0.see(name(), look, Via::Scan, None, now).expect("settled");
+        assert!(!ready.though_open);
+        self.0.is_written(&name(), now, seconds(1));
+        assert!(!self.see(at, look, None), "it is not looked at all the time");
+    }
 }
 
 #[test]
@@ -65,8 +74,20 @@ fn a_file_being_written_waits_for_its_closing() {
     let mut room = Room::new();
     let slow = look(5, -1);
     assert!(!room.see(0, slow, Some(Hint::Written)));
-    assert!(!room.see(50, slow, None));
+    room.is_open_at(50, slow);
     assert!(room.see(51, slow, Some(Hint::Closed)));
+}
+
+#[test]
+fn a_file_that_may_be_written_waits_for_long() {
+    let mut room = Room::new();
+    let slow = look(5, -1);
+    assert!(!room.see(0, slow, Some(Hint::Written)));
+    let ready = room.0.see(name(), slow, Via::Scan, None, room.1 + seconds(4)).expect("ready");
+    assert!(ready.seen_writing && !ready.though_open);
+    room.0.may_be_written(&name());
+    assert!(!room.see(50, slow, None));
+    assert!(room.see(101, slow, None));
 }
 
 #[test]
@@ -89,7 +110,10 @@ fn a_file_that_nobody_closes_is_taken_in_the_end() {
     let mut room = Room::new();
     let never_closed = look(5, -1);
     assert!(!room.see(0, never_closed, Some(Hint::Written)));
-    assert!(room.see(101, never_closed, None));
+    room.is_open_at(50, never_closed);
+    let late = room.1 + seconds(101);
+    let ready = room.0.see(name(), never_closed, Via::Scan, None, late).expect("ready");
+    assert!(ready.though_open);
 }
 
 #[test]
@@ -98,7 +122,7 @@ fn a_file_that_was_put_back_waits_for_its_closing_though_it_was_renamed() {
     let slow = look(5, -1);
     room.0.put_back(name(), slow, room.1);
     assert!(!room.see(0, slow, Some(Hint::Moved)));
-    assert!(!room.see(50, slow, None));
+    room.is_open_at(50, slow);
     assert!(room.see(51, slow, Some(Hint::Closed)));
 }
 

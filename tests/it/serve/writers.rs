@@ -4,6 +4,7 @@ use crate::kit::Sandbox;
 use crate::kit::cases::classic;
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 
 const NAMES: [&str; 5] = ["new/1", "newer/deep/er/2", "newest/3", "4", "moved/5"];
 
@@ -114,6 +115,35 @@ fn more_writers_than_are_remembered_are_waited_for() {
     sandbox.wait_for(1);
     written.finish();
     are_whole(&mut sandbox, 6);
+}
+
+/// As if they had opened it between our last look and the move.
+#[test]
+fn a_file_that_is_written_when_it_is_in_the_archive_already_is_put_back_and_graded_whole() {
+    let mut sandbox = patient();
+    sandbox.start();
+    sandbox.stop();
+    let written = HalfWritten::new(&sandbox, &["../archive/p"]);
+    let found = fs::metadata(sandbox.path("archive/p")).unwrap();
+    sandbox.claim("p", "p", found.ino(), found.len() as usize);
+    sandbox.start();
+    wait_until_known(&mut sandbox, &["p"]);
+    assert!(sandbox.has("inbox/p") && !sandbox.has("archive/p"));
+    written.finish();
+    for row in sandbox.wait_for(1) {
+        assert_eq!(row.columns(&["cases", "unreadable", "status"]), "3|0|graded");
+    }
+}
+
+#[test]
+fn files_are_taken_soon_after_they_are_closed_though_nobody_tells() {
+    let mut sandbox = patient();
+    sandbox.set("intake.watch", "off").set("intake.scan_every_ms", 100).start();
+    let written = HalfWritten::new(&sandbox, &NAMES);
+    wait_until_known(&mut sandbox, &NAMES);
+    drop(written);
+    // Whoever is patient with writers would wait ten minutes.
+    sandbox.wait_for(NAMES.len());
 }
 
 #[test]
