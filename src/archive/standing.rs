@@ -42,6 +42,9 @@ impl<'a> Inspector<'a> {
                 Some(false) => Standing::Free,
                 None => Standing::Unknown,
             },
+            // Somebody has a lease on it, as Samba has for a client that keeps what it writes to itself;
+            // now they are asked to hand it out.
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Standing::Written,
             Err(error) if error.raw_os_error() == Some(Errno::ACCESS.raw_os_error()) => {
                 Standing::Forbidden
             }
