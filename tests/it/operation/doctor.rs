@@ -558,7 +558,15 @@ fn what_a_killed_doctor_leaves_is_removed_by_the_next_one() {
     let root = sandbox.path("");
     sandbox.wait_until("its service has ended with it", |_| !is_worked_in(&root));
     assert!(contents(&sandbox).len() > 5);
-    let told = examine(&sandbox);
+    // What is killed is gone from the list of processes before it lets its files go.
+    let mut told = examine(&sandbox);
+    sandbox.wait_until("what it left is removed", |sandbox| {
+        let is_removed = told.stdout.contains("an ended doctor left");
+        if !is_removed {
+            told = examine(sandbox);
+        }
+        is_removed
+    });
     has(&told, "inbox", "note", &["removed ", ".gridmark-doctor-", "an ended doctor left"]);
     assert_eq!(contents(&sandbox).len(), 1, "{:?}", contents(&sandbox).keys());
 }
