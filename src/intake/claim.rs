@@ -83,9 +83,9 @@ impl Intake {
             if admitted.get(i) == Some(&true) { batch.push(ready) } else { left.push_back(ready) }
         }
         self.ready = left;
-        self.leave_what_is_not_free(&mut batch);
         // Folders hold their entries in no order; people look for rows by name.
         batch.sort_by(|a, b| a.name.cmp(&b.name));
+        self.leave_what_is_not_free(&mut batch);
         let any = !batch.is_empty();
         if any {
             self.claim_batch(batch, moving);
