@@ -2,6 +2,7 @@
 
 use super::schema::CopyError;
 use super::{Connection, Error, Ledger, schema};
+use crate::aside::beside;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -94,7 +95,7 @@ impl Ledger {
     }
 
     fn write_anew(&self, connection: &Connection) -> Result<(), Error> {
-        let part = schema::beside(&self.path, ".part");
+        let part = beside(&self.path, ".part");
         schema::copy_into(connection, &part, &self.path, || self.drop_log()).map_err(|error| {
             match error {
                 CopyError::Sqlite(why) => self.sqlite(why),
@@ -107,7 +108,7 @@ impl Ledger {
     /// written anew they would not be what was in them.
     fn drop_log(&self) -> io::Result<()> {
         for end in ["-wal", "-shm"] {
-            match std::fs::remove_file(schema::beside(&self.path, end)) {
+            match std::fs::remove_file(beside(&self.path, end)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }

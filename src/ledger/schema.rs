@@ -1,6 +1,7 @@
 //! The ledger's tables and their versions.
 
 use super::Error;
+use crate::aside::beside;
 use crate::fail_point::Point;
 use crate::owner::Denied;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -229,12 +230,6 @@ fn look(path: &Path, flags: OpenFlags) -> rusqlite::Result<(Connection, i64)> {
     let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
     Ok((connection, found))
-}
-
-pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(end);
-    beside.into()
 }
 
 /// The name by which SQLite opens a file that nobody changes meanwhile.

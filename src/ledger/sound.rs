@@ -2,6 +2,7 @@
 
 use super::schema::{self, CopyError};
 use super::{Error, Ledger};
+use crate::aside::beside;
 use crate::submission::Name;
 use rusqlite::{Connection, Row};
 use std::path::Path;
@@ -106,7 +107,7 @@ impl Ledger {
     ///
     /// If the ledger cannot be read, or the copy cannot be written.
     pub fn copy_to(&self, copy: &Path) -> Result<(), Error> {
-        let part = schema::beside(copy, ".part");
+        let part = beside(copy, ".part");
         schema::copy_into(&self.connection(), &part, copy, || Ok(())).map_err(|error| match error {
             CopyError::Sqlite(source) => self.sqlite(source),
             CopyError::Io(why) => {

@@ -21,7 +21,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("fail_point", &[]),
     ("event", &["board", "printable", "submission"]),
     ("rows", &["board", "submission"]),
-    ("ledger", &["board", "fail_point", "owner", "submission"]),
+    ("ledger", &["aside", "board", "fail_point", "owner", "submission"]),
     ("archive", &["fail_point", "owner", "submission"]),
     ("marking", &["board", "format", "judge", "rows", "submission"]),
     ("aside", &["submission", "event"]),
