@@ -150,9 +150,12 @@ impl Queue {
             let (weight, large) = (self.weight(size), self.is_large(size));
             let folder = name.folder().unwrap_or_default();
             let lane = if large { &state.large } else { &state.small };
-            let (mates, their_bytes) = of_folder
-                .entry((folder, large))
-                .or_insert_with(|| lane.of_folder(folder, |claimed| self.weight(claimed.bytes)));
+            let (mates, their_bytes) = of_folder.entry((folder, large)).or_insert_with(|| {
+                let weight = |claimed: &Claimed| self.weight(claimed.bytes);
+                // Only large ones are bounded by what they weigh together.
+                let bytes = if large { lane.weight_of_folder(folder, weight) } else { 0 };
+                (lane.len_of_folder(folder), bytes)
+            });
             let fits = all < limits.files_max && bytes + weight <= limits.bytes_max;
             let fits_mates =
                 *mates == 0 || (*mates < half / 2 && *their_bytes + weight <= limits.bytes_max / 4);

@@ -23,14 +23,14 @@ impl Lane {
         self.files.values().flatten().any(|claimed| claimed.id == id)
     }
 
-    /// How many files of one folder wait, and what all of them weigh.
-    pub(super) fn of_folder(
-        &self,
-        folder: &[u8],
-        weight: impl Fn(&Claimed) -> u64,
-    ) -> (usize, u64) {
-        let files = self.files.get(folder);
-        (files.map_or(0, VecDeque::len), files.into_iter().flatten().map(weight).sum())
+    /// How many files of one folder wait.
+    pub(super) fn len_of_folder(&self, folder: &[u8]) -> usize {
+        self.files.get(folder).map_or(0, VecDeque::len)
+    }
+
+    /// What the files of one folder that wait weigh together.
+    pub(super) fn weight_of_folder(&self, folder: &[u8], weight: impl Fn(&Claimed) -> u64) -> u64 {
+        self.files.get(folder).into_iter().flatten().map(weight).sum()
     }
 
     /// Since when the file that has been ready for longest is ready, as far as the first of each
