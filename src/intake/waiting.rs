@@ -331,6 +331,13 @@ impl WaitingRoom {
     /// A file that was handed out could not be taken: it settles again, and is not tried before
     /// this pause is over, which doubles with each failure up to sixteen times its length.
     pub fn settle_again(&mut self, name: &Name, now: Instant, pause: Duration) {
+        self.wait_again(name, |file| {
+            file.not_before = Some(now + pause * (1 << file.failures.min(4)));
+            file.failures += 1;
+        });
+    }
+
+    fn wait_again(&mut self, name: &Name, change: impl FnOnce(&mut Waiting)) {
         let Some(file) = self.files.get_mut(name) else {
             return;
         };
@@ -338,8 +345,7 @@ impl WaitingRoom {
             self.settling.remove(&(file.due(self.quiet), name.clone()));
         }
         file.handed_out = false;
-        file.not_before = Some(now + pause * (1 << file.failures.min(4)));
-        file.failures += 1;
+        change(file);
         self.settling.insert((file.due(self.quiet), name.clone()));
     }
 
@@ -350,24 +356,21 @@ impl WaitingRoom {
             // The next scan finds it again.
             self.missed = true;
             self.files.remove(name);
-        } else if let Some(file) = self.files.get_mut(name) {
-            file.handed_out = false;
+            return;
+        }
+        self.wait_again(name, |file| {
             file.moved = false;
             file.writer = Writer::HasItOpen;
             file.not_before = Some(now + pause * (1 << file.looks.min(3)));
             file.looks += 1;
-            self.settling.insert((file.due(self.quiet), name.clone()));
-        }
+        });
     }
 
     /// Of a file that was handed out, and seen to be written to, it cannot be told whether it is open
     /// still: it is left alone for as long as an open one.
     pub fn may_be_written(&mut self, name: &Name) {
-        if let Some(file) = self.files.get_mut(name) {
-            file.handed_out = false;
-            file.not_before = Some(file.since + self.quiet.open);
-            self.settling.insert((file.due(self.quiet), name.clone()));
-        }
+        let open = self.quiet.open;
+        self.wait_again(name, |file| file.not_before = Some(file.since + open));
     }
 
     /// Whether all files that are left could not be taken in this many tries.
