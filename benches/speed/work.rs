@@ -1,7 +1,7 @@
 //! Work to grade, with its right answers.
 
-use gridmark::board::Kind;
-use gridmark::generate::{Generator, Options};
+use gridmark_core::board::Kind;
+use gridmark_core::generate::{Generator, Options};
 
 /// Bytes that are generated; more than that is the same again.
 const BLOCK_BYTES: usize = 64 << 20;

@@ -3,10 +3,10 @@
 use super::Error;
 use super::config::SettingArgs;
 use crate::config::{Loaded, Paths, Settings};
-use crate::ledger::Ledger;
-use crate::printable::bytes_of;
-use crate::recovery::look_for_loss;
-use crate::submission::Name;
+use crate::model::escape::bytes_of;
+use crate::model::submission::Name;
+use crate::store::ledger::Ledger;
+use crate::store::recovery::look_for_loss;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use super::asked::Whose;
 use super::{Error, complain};
-use crate::backup::{Copied, backup};
-use crate::printable::{self, with_causes};
+use crate::audit::backup::{Copied, backup};
+use crate::model::escape::{self, with_causes};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -61,13 +61,13 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         }
     };
     for path in &missing {
-        complain(&format!("{}: it is gone, and not in the backup", printable::path(path)));
+        complain(&format!("{}: it is gone, and not in the backup", escape::path(path)));
     }
     for path in &damaged {
-        let path = printable::path(path);
+        let path = escape::path(path);
         complain(&format!("{path}: rows are missing; a start from the backup writes it anew"));
     }
-    let into = printable::path(&args.into);
+    let into = escape::path(&args.into);
     writeln!(io::stdout(), "copied the ledger, {files} files and {reports} reports into {into}")
         .map_err(Error::Output)?;
     Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(NOT_ALL) })

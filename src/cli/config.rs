@@ -2,7 +2,7 @@
 
 use super::Error;
 use crate::config::{self, Flag, Loaded};
-use crate::printable;
+use crate::model::escape;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     let text = match &args.check {
         Some(file) => {
             super::tier_of(&config::load(Some(file), std::iter::empty(), [])?)?;
-            format!("{} is good\n", printable::path(file))
+            format!("{} is good\n", escape::path(file))
         }
         None => args.settings.load()?.to_toml(),
     };
@@ -116,7 +116,7 @@ pub(super) fn variables() -> Result<Vec<(String, String)>, Error> {
 
 fn text(path: &Path) -> Result<&str, Error> {
     path.to_str().ok_or_else(|| {
-        Error::Usage(format!("--root {}: this path is not UTF-8 text", printable::path(path)))
+        Error::Usage(format!("--root {}: this path is not UTF-8 text", escape::path(path)))
     })
 }
 

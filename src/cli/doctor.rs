@@ -2,9 +2,9 @@
 
 use super::config::{SettingArgs, milliseconds};
 use super::{Error, complain};
+use crate::audit::doctor::{self, Finding};
 use crate::config::Loaded;
-use crate::doctor::{self, Finding};
-use crate::printable;
+use crate::model::escape;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -89,9 +89,9 @@ fn load(args: &SettingArgs) -> Result<Loaded, Error> {
 
 fn text(finding: &Finding) -> String {
     let Finding { level, check, found, remedy } = finding;
-    let mut text = format!("{level:<5} {check:<11} {}\n", printable::line(found));
+    let mut text = format!("{level:<5} {check:<11} {}\n", escape::line(found));
     if let Some(remedy) = remedy {
-        text.push_str(&format!("{:17} to do: {}\n", "", printable::line(remedy)));
+        text.push_str(&format!("{:17} to do: {}\n", "", escape::line(remedy)));
     }
     text
 }

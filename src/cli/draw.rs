@@ -1,8 +1,8 @@
 //! Grids and lines drawn for people, with what is wrong marked.
 
-use crate::board::{CELLS_9, Cell, Fault, Grid, Unreadable, Verdict};
-use crate::format::classic::Solution;
-use crate::format::killer::Diagram;
+use gridmark_core::board::{CELLS_9, Cell, Fault, Grid, Unreadable, Verdict};
+use gridmark_core::format::classic::Solution;
+use gridmark_core::format::killer::Diagram;
 use std::io::{self, IsTerminal};
 
 /// Whether what is shown has colour.
@@ -187,7 +187,7 @@ fn nth_line(text: &[u8], number: usize) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board::UnreadableCode;
+    use gridmark_core::board::UnreadableCode;
 
     fn why(line: u64, column: u64) -> Unreadable {
         Unreadable { code: UnreadableCode::BadCharacter, line, column, message: "".into() }

@@ -1,10 +1,10 @@
 //! `gridmark fill`: hexudoku boards as Lazy Larry leaves them.
 
 use super::{Error, windows};
-use crate::board::Kind;
-use crate::format::CaseText;
-use crate::format::hexudoku::{self, Board};
-use crate::judge::hexudoku::fill;
+use gridmark_core::board::Kind;
+use gridmark_core::format::CaseText;
+use gridmark_core::format::hexudoku::{self, Board};
+use gridmark_core::judge::hexudoku::fill;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;

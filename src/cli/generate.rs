@@ -1,9 +1,9 @@
 //! `gridmark generate`: work to grade, whose right answers are known.
 
 use super::Error;
-use crate::board::Kind;
-use crate::generate::{Generator, Options};
-use crate::printable;
+use crate::model::escape;
+use gridmark_core::board::Kind;
+use gridmark_core::generate::{Generator, Options};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -142,8 +142,8 @@ fn check(args: &Args) -> Result<(), Error> {
     {
         return usage(format!(
             "--answers {} lies in --into {}: answers must not be among submissions",
-            printable::path(answers),
-            printable::path(into)
+            escape::path(answers),
+            escape::path(into)
         ));
     }
     Ok(())

@@ -4,10 +4,10 @@ use super::Error;
 use super::asked::Whose;
 use super::config::address as typed_address;
 use crate::config::Origin;
-use crate::http::{self, Answer};
-use crate::lock::Holder;
-use crate::owner::Denied;
-use crate::printable;
+use crate::model::escape;
+use crate::service::http::{self, Answer};
+use crate::store::lock::Holder;
+use crate::store::owner::Denied;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     };
     let mut text = format!("{first}\n");
     for reason in reasons.lines() {
-        text.push_str(&format!("  {}\n", printable::line(&reason)));
+        text.push_str(&format!("  {}\n", escape::line(&reason)));
     }
     io::stdout().write_all(text.as_bytes()).map_err(Error::Output)?;
     Ok(code)
@@ -61,7 +61,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
 fn address(whose: &Whose) -> Result<Result<SocketAddr, String>, Error> {
     let loaded = whose.loaded()?;
     let paths = &loaded.settings.paths;
-    let root = printable::path(&paths.root);
+    let root = escape::path(&paths.root);
     let lock = paths.lock();
     let holder = match Holder::now(&lock) {
         Ok(Some(holder)) => holder,
@@ -76,7 +76,7 @@ fn address(whose: &Whose) -> Result<Result<SocketAddr, String>, Error> {
                      listens at an address: `gridmark health --at {listen}`",
                     denied.remedy("gridmark health ...")
                 )),
-                None => Err(format!("cannot read {}: {error}", printable::path(&lock))),
+                None => Err(format!("cannot read {}: {error}", escape::path(&lock))),
             });
         }
     };

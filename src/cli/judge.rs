@@ -1,8 +1,8 @@
 //! `gridmark judge`: the answers of the source problems, byte for byte.
 
 use super::{Error, tier, windows};
-use crate::board::{Kind, Mark};
-use crate::judge::Judge;
+use gridmark_core::board::{Kind, Mark};
+use gridmark_core::judge::Judge;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;

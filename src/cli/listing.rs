@@ -3,9 +3,9 @@
 use super::Error;
 use super::draw::{self, Ink};
 use super::windows::Window;
-use crate::board::{Fault, Kind, Mark, Verdict};
-use crate::format::{Case, CaseText, classic, killer};
-use crate::submission::Tally;
+use crate::model::submission::Tally;
+use gridmark_core::board::{Fault, Kind, Mark, Verdict};
+use gridmark_core::format::{Case, CaseText, classic, killer};
 
 /// A file with more cases than this gets one line for all that are right.
 const CASES_LISTED_MAX: u64 = 20;

@@ -25,14 +25,14 @@ mod walk;
 pub mod why;
 mod windows;
 
-use crate::board::Kind;
 use crate::config::{Loaded, Origin};
-use crate::judge::Tier;
-use crate::judge::kernel::UnsupportedTier;
-use crate::log;
-use crate::printable;
+use crate::model::escape;
+use crate::telemetry::log;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand};
+use gridmark_core::board::Kind;
+use gridmark_core::judge::Tier;
+use gridmark_core::judge::kernel::UnsupportedTier;
 use rustix::process::Signal;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -136,7 +136,7 @@ fn outlive_file_size_limit() {
 pub fn complain(told: &str) {
     // Where standard error is closed too, the exit code is all that can be told.
     let prefix = if log::is_journal() { log::ERROR_PREFIX } else { "" };
-    let _ = writeln!(io::stderr(), "{prefix}gridmark: {}", printable::line(&told));
+    let _ = writeln!(io::stderr(), "{prefix}gridmark: {}", escape::line(&told));
 }
 
 /// The kernels that commands without a settings file judge with: those that `GRIDMARK_GRADE_TIER`
@@ -164,7 +164,7 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or folder cannot be used.
-    #[error("cannot {doing} {}", printable::path(path))]
+    #[error("cannot {doing} {}", escape::path(path))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -189,13 +189,13 @@ pub enum Error {
     },
     /// The log cannot be set up.
     #[error(transparent)]
-    Log(#[from] crate::log::Error),
+    Log(#[from] crate::telemetry::log::Error),
     /// The service cannot run.
     #[error(transparent)]
     Service(#[from] crate::service::Error),
     /// It cannot be looked whether all agrees.
     #[error(transparent)]
-    Verify(crate::verify::Error),
+    Verify(crate::audit::verify::Error),
     /// The command was not typed as it must be.
     #[error("{0}")]
     Usage(String),
@@ -209,7 +209,7 @@ impl Error {
 
     /// What went wrong and why, on one line.
     fn with_causes(&self) -> String {
-        printable::with_causes(self)
+        escape::with_causes(self)
     }
 
     /// The same as one of usage, if a setting is refused: no other try can be better. A settings file

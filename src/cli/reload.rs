@@ -3,10 +3,10 @@
 use super::asked::Whose;
 use super::{Error, complain};
 use crate::config::Paths;
-use crate::http::{self, Answer};
-use crate::lock::{Holder, is_held};
-use crate::owner::Denied;
-use crate::printable;
+use crate::model::escape;
+use crate::service::http::{self, Answer};
+use crate::store::lock::{Holder, is_held};
+use crate::store::owner::Denied;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -82,7 +82,7 @@ fn shown(lines: &str) -> String {
 /// Asks the service that works there to read its settings, from this file if one is named, and waits
 /// for what it says; or why it cannot be asked.
 fn ask(paths: &Paths, file: Option<&Path>) -> Result<String, String> {
-    let root = printable::path(&paths.root);
+    let root = escape::path(&paths.root);
     let lock = paths.lock();
     let none = || format!("no service runs at {root}");
     let holder = match Holder::of(&lock) {
@@ -90,7 +90,7 @@ fn ask(paths: &Paths, file: Option<&Path>) -> Result<String, String> {
         Err(error) => {
             return Err(match Denied::of(&lock) {
                 Some(denied) => format!("{denied}; {}", denied.remedy("gridmark reload ...")),
-                None => format!("cannot read {}: {error}", printable::path(&lock)),
+                None => format!("cannot read {}: {error}", escape::path(&lock)),
             });
         }
     };
@@ -134,12 +134,12 @@ fn is_read(process: u32, file: &Path, theirs: Option<&Path>) -> Result<(), Strin
     if theirs.is_some_and(|theirs| whole(theirs) == whole(file)) {
         return Ok(());
     }
-    let file = printable::path(file);
+    let file = escape::path(file);
     Err(match theirs {
         Some(theirs) => format!(
             "process {process} reads its settings from {}, not from {file}; nothing is read anew: \
              change that file, or start the service with --config {file}",
-            printable::path(theirs)
+            escape::path(theirs)
         ),
         None => format!(
             "process {process} was started without a settings file, and reads none; nothing is read \
@@ -174,7 +174,7 @@ fn told(body: &str, process: u32) -> Option<Told> {
     let (second, rest) = rest.split_once('\n')?;
     let (third, lines) = rest.split_once('\n')?;
     let is_it = first.strip_prefix("process ")?.parse() == Ok(process);
-    let file = printable::bytes_of(second.strip_prefix("file ")?)?;
+    let file = escape::bytes_of(second.strip_prefix("file ")?)?;
     let file = (!file.is_empty()).then(|| PathBuf::from(OsString::from_vec(file)));
     let reloads = third.strip_prefix("reloads ")?.parse().ok()?;
     is_it.then(|| Told { file, reloads, lines: lines.to_owned() })

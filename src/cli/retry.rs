@@ -2,9 +2,9 @@
 
 use super::asked::{Asked, Whose, asked, open_ledger};
 use super::{Error, complain};
-use crate::archive::{Archive, Put};
-use crate::ledger::{Ledger, Record};
-use crate::printable;
+use crate::model::escape;
+use crate::store::archive::{Archive, Put};
+use crate::store::ledger::{Ledger, Record};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -70,7 +70,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     }
     for typed in &args.names {
         let meant = meant(asked(&paths, typed), &quarantined);
-        let typed = printable::path(typed);
+        let typed = escape::path(typed);
         match meant[..] {
             [record] => all_done &= retry(&archive, record)?,
             [] => {
@@ -80,7 +80,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
             _ => {
                 let places = meant.iter().map(|record| {
                     let place = paths.quarantine().join(record.claimed.archived_as.as_path());
-                    printable::path(&place).to_string()
+                    escape::path(&place).to_string()
                 });
                 let places = places.collect::<Vec<_>>().join(", ");
                 complain(&format!("{typed}: several lie in quarantine, say which: {places}"));
@@ -134,7 +134,7 @@ fn retry(archive: &Archive, record: &Record) -> Result<bool, Error> {
 }
 
 fn shown(path: &Path) -> String {
-    printable::path(path).to_string()
+    escape::path(path).to_string()
 }
 
 fn tell(text: &str) -> Result<(), Error> {

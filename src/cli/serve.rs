@@ -2,10 +2,10 @@
 
 use super::Error;
 use super::config::SettingArgs;
+use crate::audit::doctor::TRIAL_OF_PROCESS;
 use crate::config::Settings;
-use crate::doctor::TRIAL_OF_PROCESS;
-use crate::log;
 use crate::service::{self, Mode, Outcome, Progress, Source};
+use crate::telemetry::log;
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::io::{IsTerminal, Write};

@@ -1,8 +1,8 @@
 //! The rows of case reports in a file of their own, or on standard output.
 
 use super::Error;
-use crate::board::{Kind, Mark};
-use crate::rows::{CASE_HEADER, CaseRows};
+use crate::model::rows::{CASE_HEADER, CaseRows};
+use gridmark_core::board::{Kind, Mark};
 use rustix::fs::{fstat, stat};
 use std::fs::File;
 use std::io::{self, Write};

@@ -2,16 +2,16 @@
 
 use super::asked::{Whose, open_ledger};
 use super::{Error, complain};
-use crate::archive::Archive;
-use crate::aside::beside;
+use crate::audit::verify::{Audience, Finding, Seen, Verify, meant};
 use crate::config::{Paths, Settings};
-use crate::judge::Tier;
-use crate::ledger::{Ledger, Report};
-use crate::lock::{Holder, Lock};
-use crate::printable;
-use crate::rebuild::{Anew, Rebuild};
-use crate::submission::Name;
-use crate::verify::{Audience, Finding, Seen, Verify, meant};
+use crate::model::escape;
+use crate::model::submission::Name;
+use crate::store::archive::Archive;
+use crate::store::ledger::{Ledger, Report};
+use crate::store::lock::{Holder, Lock};
+use crate::store::reports::aside::beside;
+use crate::store::reports::rebuild::{Anew, Rebuild};
+use gridmark_core::judge::Tier;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -165,11 +165,11 @@ fn write_anew(
             Anew::Same => "it was as it is written anew, and is left".to_owned(),
             Anew::Written { aside: None } => "written anew".to_owned(),
             Anew::Written { aside: Some(aside) } => {
-                format!("written anew; what stood there is {}", printable::path(&aside))
+                format!("written anew; what stood there is {}", escape::path(&aside))
             }
         };
         let path = paths.reports().join(report.as_path());
-        tell(&format!("{}: {told}", printable::path(&path)))?;
+        tell(&format!("{}: {told}", escape::path(&path)))?;
     }
     Ok(written)
 }
@@ -193,12 +193,12 @@ fn asked(args: &Args, paths: &Paths, ledger: &Ledger) -> Result<Option<Vec<Repor
     let known = ledger.reports().map_err(crate::service::Error::from)?;
     let mut asked: Vec<Report> = Vec::new();
     for typed in &args.reports {
-        let shown = printable::path(typed);
+        let shown = escape::path(typed);
         match meant(&paths.reports(), typed, &known)[..] {
             [report] if asked.contains(report) => {}
             [report] => asked.push(report.clone()),
             [] => {
-                let folder = printable::path(&paths.reports()).to_string();
+                let folder = escape::path(&paths.reports()).to_string();
                 return Err(Error::Usage(format!("{shown}: no such report in {folder}")));
             }
             ref several => {

@@ -2,7 +2,7 @@
 
 use super::Error;
 use crate::config::Intake;
-use crate::submission::Name;
+use crate::model::submission::Name;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};

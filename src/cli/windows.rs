@@ -1,10 +1,11 @@
 //! The input of a command, window by window.
 
 use super::Error;
-use crate::board::{Kind, Mark, Unreadable};
-use crate::format::{Case, Found, Limits, Reader};
-use crate::judge::Judge;
-use crate::{printable, windows};
+use crate::model::chunks;
+use crate::model::escape;
+use gridmark_core::board::{Kind, Mark, Unreadable};
+use gridmark_core::format::{Case, Found, Limits, Reader};
+use gridmark_core::judge::Judge;
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -20,9 +21,9 @@ const CASES_PER_TASK: usize = 256;
 /// An input that is read window by window.
 pub(super) struct Windows<R> {
     path: PathBuf,
-    windows: windows::Windows<R>,
+    windows: chunks::Windows<R>,
     /// The window that was looked at last.
-    last: Option<windows::Window>,
+    last: Option<chunks::Window>,
 }
 
 /// A part of an input with the whole cases in it.
@@ -52,7 +53,7 @@ impl<R: Read> Windows<R> {
     /// The windows of `input`, whose kind may be forced.
     pub(super) fn new(path: &Path, input: R, forced: Option<Kind>, limits: Limits) -> Windows<R> {
         let reader = Reader::new(forced, limits);
-        let windows = windows::Windows::new(input, reader, WINDOW_BYTES, CASES_PER_WINDOW);
+        let windows = chunks::Windows::new(input, reader, WINDOW_BYTES, CASES_PER_WINDOW);
         Windows { path: path.to_owned(), windows, last: None }
     }
 
@@ -123,7 +124,7 @@ impl Window<'_> {
     pub(super) fn complain(&self, why: &Unreadable) {
         let Unreadable { line, column, message, .. } = why;
         // Where standard error is closed, the exit code is all that can be told.
-        let path = printable::path(self.path);
+        let path = escape::path(self.path);
         let _ = writeln!(io::stderr(), "{path}:{line}:{column}: {message}");
     }
 }

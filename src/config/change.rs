@@ -3,7 +3,7 @@
 use super::rules::RULES;
 use super::settings::Settings;
 use super::{table_of, value_of};
-use crate::printable;
+use crate::model::escape;
 
 /// A setting that is another one than before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Settings {
             if before == after {
                 continue;
             }
-            let shown = |value: &toml::Value| printable::line(value);
+            let shown = |value: &toml::Value| escape::line(value);
             let change = Change { key: rule.key, before: shown(before), after: shown(after) };
             if !rule.is_live {
                 changes.held.push(change);

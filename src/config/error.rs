@@ -1,7 +1,7 @@
 //! What can be wrong with settings.
 
 use super::Origin;
-use crate::printable;
+use crate::model::escape;
 use std::io;
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The settings file cannot be read.
-    #[error("cannot read the settings file {}", printable::path(path))]
+    #[error("cannot read the settings file {}", escape::path(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -87,7 +87,7 @@ impl Place {
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}:{}", printable::path(&self.path), self.line, self.column)
+        write!(f, "{}:{}:{}", escape::path(&self.path), self.line, self.column)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Error;
 use crate::config::Settings;
-use crate::event;
+use crate::telemetry::emit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Standard streams, lock, ledger with its log and index, what is under way, the listener, the
@@ -85,7 +85,7 @@ pub(super) fn open_reports_max(settings: &Settings) -> usize {
 pub(super) fn connections_max(settings: &Settings) -> usize {
     let (wanted, most) = (settings.http.connections_max, share(settings).saturating_add(1));
     if wanted > most {
-        event::connections_bounded(wanted, most);
+        emit::connections_bounded(wanted, most);
     }
     wanted.min(most)
 }

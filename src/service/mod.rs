@@ -2,6 +2,7 @@
 //! them all.
 
 mod descriptors;
+pub mod http;
 mod manager;
 mod pulse;
 mod reload;
@@ -12,22 +13,21 @@ mod upkeep;
 
 pub use descriptors::{descriptors_needed, descriptors_wanted};
 
-use crate::archive::Archive;
 use crate::config::Settings;
-use crate::event::{self, Recorder};
-use crate::fail_point::Point;
-use crate::health::Health;
-use crate::http;
-use crate::judge::{Tier, UnsupportedTier};
-use crate::ledger::{self, Ledger};
-use crate::lock::{self, Lock};
-use crate::printable;
-use crate::publish::Published;
-use crate::queue::Queue;
-use crate::rebuild::{self, Rebuild};
-use crate::recovery::{look_for_loss, recover};
-use crate::submission::Claimed;
-use crate::under_way::UnderWay;
+use crate::model::escape;
+use crate::model::submission::Claimed;
+use crate::pipeline::publish::Published;
+use crate::pipeline::queue::Queue;
+use crate::store::archive::Archive;
+use crate::store::fail_point::Point;
+use crate::store::in_flight::UnderWay;
+use crate::store::ledger::{self, Ledger};
+use crate::store::lock::{self, Lock};
+use crate::store::recovery::{look_for_loss, recover};
+use crate::store::reports::rebuild::{self, Rebuild};
+use crate::telemetry::emit::{self, Recorder};
+use crate::telemetry::health::Health;
+use gridmark_core::judge::{Tier, UnsupportedTier};
 use pulse::Pulse;
 pub use reload::Source;
 use reload::{Answer, Reload, Sections};
@@ -50,7 +50,7 @@ const EXIT_NOW: i32 = 130;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A folder of the service cannot be made.
-    #[error("cannot make the folder {}", printable::path(path))]
+    #[error("cannot make the folder {}", escape::path(path))]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -64,7 +64,7 @@ pub enum Error {
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
     /// A file of the service's own cannot be written.
-    #[error("cannot write {}", printable::path(path))]
+    #[error("cannot write {}", escape::path(path))]
     State {
         /// The file.
         path: PathBuf,
@@ -184,10 +184,10 @@ pub fn run(settings: &Settings, mut mode: Mode) -> Result<Outcome, Error> {
         .build()
         .map_err(|source| Error::System { what: "the runtime", source })?;
     let root = &shared.settings.paths.root;
-    event::started(env!("CARGO_PKG_VERSION"), shared.tier.name(), root);
+    emit::started(env!("CARGO_PKG_VERSION"), shared.tier.name(), root);
     let shared = Arc::new(shared);
     let upkeep = Upkeep::new(Arc::clone(&shared), recorder.clone(), lock);
-    event::settings_read();
+    emit::settings_read();
     let reload = mode.reload.take().map(|source| Reload::new(source, settings.clone()));
     runtime.block_on(supervise(shared, recorder, upkeep, reload, (claims, listener), mode))
 }
@@ -251,7 +251,7 @@ fn listen(address: SocketAddr, lock: &mut Lock) -> Result<TcpListener, Error> {
     let listener = listener.map_err(|source| Error::Listen { address, source })?;
     let address = listener.local_addr().unwrap_or(address);
     lock.tell_address(address)?;
-    event::listening(address);
+    emit::listening(address);
     Ok(listener)
 }
 
@@ -291,7 +291,7 @@ async fn supervise(
                     std::process::exit(EXIT_NOW);
                 }
                 stopping = true;
-                event::stopping(name);
+                emit::stopping(name);
                 upkeep.stopping();
                 shared.stopping.store(true, Ordering::Release);
                 shared.health.unwell("stopping", "the service is stopping");
@@ -310,7 +310,7 @@ async fn supervise(
         let _ = http.await;
     }
     let unfinished = shared.queue.left_large();
-    event::stopped(ended.committed, unfinished);
+    emit::stopped(ended.committed, unfinished);
     let Progress { submissions, cases, .. } = shared.progress();
     let failed = shared.published.failed.load(Ordering::Relaxed);
     let (left, committed) = (ended.left, ended.committed);
@@ -320,7 +320,7 @@ async fn supervise(
 impl Shared {
     fn tell_flow(&self) {
         let flow = self.queue.flow();
-        event::flow(flow.queue_files, flow.queue_bytes, flow.in_flight_files, flow.oldest);
+        emit::flow(flow.queue_files, flow.queue_bytes, flow.in_flight_files, flow.oldest);
     }
 
     fn progress(&self) -> Progress {

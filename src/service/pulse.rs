@@ -4,7 +4,7 @@
 //! is told in `/readyz` and is not stuck: to start the process again would be no cure for that.
 
 use super::Shared;
-use crate::event;
+use crate::telemetry::emit;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -61,7 +61,7 @@ impl Pulse {
         }
         let verdict = verdict(&state, shared, stuck_max);
         if verdict.is_ok() != state.verdict.is_ok() {
-            event::liveness(&verdict);
+            emit::liveness(&verdict);
         }
         state.verdict = verdict;
     }

@@ -2,9 +2,9 @@
 
 use super::Shared;
 use crate::config::{self, Change, Changes, Live, Settings};
-use crate::event;
-use crate::printable;
-use crate::queue::Limits;
+use crate::model::escape;
+use crate::pipeline::queue::Limits;
+use crate::telemetry::emit;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -71,7 +71,7 @@ impl Answer {
     /// Which file is read, how many reloads there were, and what came of the last one, a line for each
     /// thing.
     pub(super) fn text(&self) -> String {
-        let file = self.file.as_deref().map(|file| printable::path(file).to_string());
+        let file = self.file.as_deref().map(|file| escape::path(file).to_string());
         let file = file.unwrap_or_default();
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         format!("file {file}\nreloads {}\n{}", state.0, state.1)
@@ -106,18 +106,18 @@ impl Reload {
         match result {
             Ok(Changes { applied, held }) => {
                 for change in &applied {
-                    event::setting_changed(change.key, &change.before, &change.after);
+                    emit::setting_changed(change.key, &change.before, &change.after);
                     line("applied", change);
                 }
                 for change in &held {
-                    event::setting_held(change.key, &change.before, &change.after);
+                    emit::setting_held(change.key, &change.before, &change.after);
                     line("held", change);
                 }
-                event::reloaded(applied.len(), held.len());
+                emit::reloaded(applied.len(), held.len());
             }
             Err(why) => {
-                event::reload_refused(&why);
-                text = format!("refused {}\n", printable::line(&why));
+                emit::reload_refused(&why);
+                text = format!("refused {}\n", escape::line(&why));
             }
         }
         shared.answer.give(text);

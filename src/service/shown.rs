@@ -1,12 +1,12 @@
 //! What the HTTP surface shows of the service.
 
 use super::Shared;
-use crate::event::{self, Recorder};
-use crate::http::{self, Question};
-use crate::intake::{Mailbox, Seen};
-use crate::printable;
-use crate::queue::Whereabouts;
-use crate::submission::Name;
+use crate::model::escape;
+use crate::model::submission::Name;
+use crate::pipeline::intake::{Mailbox, Seen};
+use crate::pipeline::queue::Whereabouts;
+use crate::service::http::{self, Question};
+use crate::telemetry::emit::{self, Recorder};
 use std::fmt::Write;
 use std::io;
 use std::pin::Pin;
@@ -52,7 +52,7 @@ impl http::Surface for Shown {
     }
 
     fn accept_failed(&self, error: &io::Error) {
-        event::accept_failed(error);
+        emit::accept_failed(error);
     }
 }
 
@@ -64,7 +64,7 @@ fn answer(shared: &Shared, seen: Option<Option<Seen>>, ids: &[i64]) -> String {
         let _ = writeln!(lines, "{line}");
     };
     for reason in shared.health.ready().err().into_iter().flatten() {
-        line(format_args!("unready {}", printable::line(&reason)));
+        line(format_args!("unready {}", escape::line(&reason)));
     }
     match seen {
         Some(Some(Seen { left, setting, failures })) => {

@@ -1,16 +1,16 @@
 //! The threads of the stages, and their end in the order of the flow.
 
 use super::{Shared, descriptors};
-use crate::event;
-use crate::grading::{self, Grading};
-use crate::intake::{self, Intake, Mailbox};
-use crate::judge::Judge;
-use crate::pool;
-use crate::printable;
-use crate::publish::{self, Publisher};
-use crate::queue::{Budget, Queue};
-use crate::rebuild::{self, Rebuild};
-use crate::submission::Claimed;
+use crate::model::escape;
+use crate::model::submission::Claimed;
+use crate::pipeline::grading::{self, Grading};
+use crate::pipeline::intake::{self, Intake, Mailbox};
+use crate::pipeline::pool;
+use crate::pipeline::publish::{self, Publisher};
+use crate::pipeline::queue::{Budget, Queue};
+use crate::store::reports::rebuild::{self, Rebuild};
+use crate::telemetry::emit;
+use gridmark_core::judge::Judge;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -157,7 +157,7 @@ fn rebuild(shared: &Shared) -> publish::RebuildReport {
             rebuilt.fetch_add(1, Ordering::Relaxed);
         }));
     Box::new(move |report| {
-        rebuild.write_anew(report).map(drop).map_err(|error| printable::with_causes(&error))
+        rebuild.write_anew(report).map(drop).map_err(|error| escape::with_causes(&error))
     })
 }
 
@@ -171,7 +171,7 @@ fn spawn<T: Send + 'static>(
         match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
             Ok(value) => value,
             Err(_) => {
-                event::thread_panicked(name);
+                emit::thread_panicked(name);
                 std::process::exit(EXIT_PANIC)
             }
         }

@@ -3,10 +3,10 @@
 use super::Shared;
 use super::manager::Manager;
 use super::reload::Reload;
-use crate::disk::free_bytes;
-use crate::event::{self, Recorder};
-use crate::lock::Lock;
-use crate::printable;
+use crate::model::escape;
+use crate::store::disk::free_bytes;
+use crate::store::lock::Lock;
+use crate::telemetry::emit::{self, Recorder};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ impl Upkeep {
         }
         self.next = Instant::now() + self.manager.period();
         self.shared.tell_flow();
-        event::quarantine_holds(self.shared.archive.quarantined_files());
+        emit::quarantine_holds(self.shared.archive.quarantined_files());
         self.look_at_disk();
         self.recorder.upkeep();
         self.shared.pulse.look(&self.shared);
@@ -60,7 +60,7 @@ impl Upkeep {
         let ledger = self.shared.ledger.look_after().map_err(|error| error.to_string())?;
         for (is_anew, what) in [(lock, "lock"), (ledger, "ledger")] {
             if is_anew {
-                event::state_restored(what);
+                emit::state_restored(what);
             }
         }
         Ok(())
@@ -84,17 +84,17 @@ impl Upkeep {
                 Ok(free) => {
                     least_free = least_free.min(free);
                     if free < least {
-                        let path = printable::path(&path);
+                        let path = escape::path(&path);
                         trouble = Some(format!(
                             "the disk that holds {path} has {free} bytes free, fewer than \
                              publish.disk_free_bytes_min = {least}; no more files are taken"
                         ));
                     }
                 }
-                Err(why) => trouble = Some(format!("{}: {why}", printable::path(&path))),
+                Err(why) => trouble = Some(format!("{}: {why}", escape::path(&path))),
             }
         }
-        event::disk_free(if least_free == u64::MAX { 0 } else { least_free }, least);
+        emit::disk_free(if least_free == u64::MAX { 0 } else { least_free }, least);
         match trouble {
             Some(reason) => self.shared.health.unwell("disk", reason),
             None => self.shared.health.well("disk"),

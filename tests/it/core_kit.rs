@@ -1,9 +1,9 @@
 //! What the tests of the core share: seeded chance, boards, and ways to grade a text.
 
 use super::oracle;
-use gridmark::board::{Kind, Mark};
-use gridmark::format::{Found, Limits, Reader};
-use gridmark::judge::{Judge, Tier};
+use gridmark_core::board::{Kind, Mark};
+use gridmark_core::format::{Found, Limits, Reader};
+use gridmark_core::judge::{Judge, Tier};
 
 /// Chance that is the same every time: splitmix64.
 pub struct Chance(pub u64);

@@ -1,10 +1,10 @@
 //! Generated work: reproducible, and with answers that reading and judging agree with.
 
 use crate::core_kit::answers;
-use gridmark::board::{Kind, Mark};
-use gridmark::format::{CaseText, Found, Limits, Reader, killer};
-use gridmark::generate::{Generator, Options};
-use gridmark::judge::{Judge, Tier};
+use gridmark_core::board::{Kind, Mark};
+use gridmark_core::format::{CaseText, Found, Limits, Reader, killer};
+use gridmark_core::generate::{Generator, Options};
+use gridmark_core::judge::{Judge, Tier};
 use std::collections::BTreeSet;
 
 /// A generated stream with what reading and judging make of it.

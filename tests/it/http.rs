@@ -1,6 +1,6 @@
 //! Metrics and health over real connections, with clients of every kind.
 
-use gridmark::http::{self, Options, Question, Surface};
+use gridmark::service::http::{self, Options, Question, Surface};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::pin::Pin;

@@ -2,10 +2,10 @@
 
 use super::core_kit::*;
 use super::oracle;
-use gridmark::board::{Counted, Fault, Grid, Kind, Mark};
-use gridmark::format::classic::Solution;
-use gridmark::format::{Found, Limits, Reader, killer};
-use gridmark::judge::{Judge, Tier, explain_classic, explain_killer, kernel};
+use gridmark_core::board::{Counted, Fault, Grid, Kind, Mark};
+use gridmark_core::format::classic::Solution;
+use gridmark_core::format::{Found, Limits, Reader, killer};
+use gridmark_core::judge::{Judge, Tier, explain_classic, explain_killer, kernel};
 
 const OPEN: [u8; 81] = [b'.'; 81];
 
@@ -295,7 +295,7 @@ fn one_cage_and_81_cages_and_all_rows_are_judged() {
 
 #[test]
 fn boards_equal_the_oracle_one_at_a_time_and_in_batches() {
-    use gridmark::format::hexudoku::{BLANK, board};
+    use gridmark_core::format::hexudoku::{BLANK, board};
     let chance = &mut Chance(9);
     let mut texts = Vec::new();
     let mut expected = Vec::new();
@@ -316,7 +316,7 @@ fn boards_equal_the_oracle_one_at_a_time_and_in_batches() {
     for ((single, text), (rows, filled, blank, conflicts)) in
         singles.iter_mut().zip(&texts).zip(&expected)
     {
-        let counted = gridmark::judge::hexudoku::fill(single);
+        let counted = gridmark_core::judge::hexudoku::fill(single);
         let counts = (counted.filled, counted.blank, counted.conflicts);
         assert_eq!(counts, (*filled as u16, *blank as u16, *conflicts as u16), "\n{text}");
         assert_eq!(&shown(single), rows, "\n{text}");

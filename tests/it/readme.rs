@@ -129,7 +129,7 @@ fn every_metric_is_in_the_table_and_no_other() {
     let name = |text: &str| text.split('{').next().unwrap_or_default().to_owned();
     let ours = |name: &String| name.starts_with("gridmark_");
     let told = quoted(section(&readme, "## Metrics and health")).map(name).filter(ours);
-    let sources = [read("src/event/mod.rs"), read("src/event/recorder.rs")];
+    let sources = [read("src/telemetry/emit/mod.rs"), read("src/telemetry/emit/recorder.rs")];
     let there = sources.iter().flat_map(|source| literals(source)).map(name).filter(ours);
     assert_eq!(told.collect::<BTreeSet<_>>(), there.collect::<BTreeSet<_>>());
 }
@@ -138,7 +138,7 @@ fn every_metric_is_in_the_table_and_no_other() {
 fn every_fault_code_is_told() {
     let readme = read("README.md");
     let told = quoted(section(&readme, "## How to read a mark")).collect::<BTreeSet<_>>();
-    let sources = [read("src/board/fault.rs"), read("src/board/mark.rs")];
+    let sources = [read("src/core/board/fault.rs"), read("src/core/board/mark.rs")];
     let is_code = |text: &&str| {
         text.contains('-') && text.chars().all(|c| c.is_ascii_lowercase() || c == '-')
     };

@@ -2,10 +2,10 @@
 
 use super::core_kit::*;
 use super::oracle;
-use gridmark::board::{Kind, Mark};
-use gridmark::format::{Case, CaseText, Found, Limits, Reader, Rows, killer};
-use gridmark::generate::{Generator, Options};
-use gridmark::judge::{Judge, Tier, explain_killer, kernel};
+use gridmark_core::board::{Kind, Mark};
+use gridmark_core::format::{Case, CaseText, Found, Limits, Reader, Rows, killer};
+use gridmark_core::generate::{Generator, Options};
+use gridmark_core::judge::{Judge, Tier, explain_killer, kernel};
 
 #[test]
 fn the_best_tier_of_this_processor_is_taken() {

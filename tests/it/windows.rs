@@ -1,8 +1,8 @@
 //! Where windows begin and end, and where reading is interrupted, makes no difference.
 
 use super::core_kit::*;
-use gridmark::board::Kind;
-use gridmark::format::{Found, Limits, Reader};
+use gridmark_core::board::Kind;
+use gridmark_core::format::{Found, Limits, Reader};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

@@ -1,7 +1,7 @@
 //! What lies in the inbox under a name, as intake would see it.
 
 use crate::config::{Intake, Paths};
-use crate::submission::Name;
+use crate::model::submission::Name;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
@@ -79,7 +79,7 @@ fn is_absence(error: &io::Error) -> bool {
 fn ignored(intake: &Intake, name: &Name, found: &Metadata) -> Option<String> {
     let part = name.split().1;
     let shown = Name::from_bytes(part.as_bytes());
-    if part.as_bytes().starts_with(crate::archive::HIDDEN_PREFIX.as_bytes()) {
+    if part.as_bytes().starts_with(crate::store::archive::HIDDEN_PREFIX.as_bytes()) {
         return Some(format!("{shown} is a name that gridmark uses itself"));
     }
     if let Some(pattern) = intake.temporary_by(part.as_bytes()) {
@@ -129,7 +129,7 @@ fn forbidden(
     const READ: u32 = 4;
     const WRITE: u32 = 2;
     const SEARCH: u32 = 1;
-    let path = crate::printable::path(path);
+    let path = crate::model::escape::path(path);
     let user = service.0;
     if is_last && !may(service, folder, WRITE | SEARCH) {
         return Some(format!(

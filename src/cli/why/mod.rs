@@ -7,10 +7,10 @@ mod words;
 use super::asked::{Asked, Whose, asked, open_ledger};
 use super::{Error, complain};
 use crate::config::Settings;
-use crate::http::Question;
-use crate::ledger::{Ledger, Record};
-use crate::printable;
-use crate::submission::{Name, Status};
+use crate::model::escape;
+use crate::model::submission::{Name, Status};
+use crate::service::http::Question;
+use crate::store::ledger::{Ledger, Record};
 use inbox::Found;
 use service::Service;
 use std::io::{self, Write};
@@ -84,7 +84,7 @@ struct Asking<'a> {
 
 impl Asking<'_> {
     fn answer(&self, typed: &Path) -> Result<Answer, Error> {
-        let shown = printable::path(typed);
+        let shown = escape::path(typed);
         match asked(&self.settings.paths, typed) {
             Asked::Inbox(name) => self.about(&name),
             Asked::Named(names) => {
@@ -115,7 +115,7 @@ impl Asking<'_> {
             Asked::Elsewhere => {
                 let paths = &self.settings.paths;
                 let folders = [paths.inbox(), paths.archive(), paths.quarantine()];
-                let folders = folders.map(|folder| printable::path(&folder).to_string());
+                let folders = folders.map(|folder| escape::path(&folder).to_string());
                 Err(Error::Usage(format!(
                     "{shown} lies neither in {}; --root or --config says where the service works",
                     folders.join(" nor in ")
@@ -134,7 +134,7 @@ impl Asking<'_> {
 
     fn records(
         &self,
-        read: impl FnOnce(&Ledger) -> Result<Vec<Record>, crate::ledger::Error>,
+        read: impl FnOnce(&Ledger) -> Result<Vec<Record>, crate::store::ledger::Error>,
     ) -> Result<Vec<Record>, Error> {
         let records = self.ledger.as_ref().map(read).transpose();
         Ok(records.map_err(crate::service::Error::from)?.unwrap_or_default())
@@ -198,11 +198,11 @@ impl Asking<'_> {
     fn never_seen(&self, name: &Name) -> Answer {
         let mut answer = Answer::not_graded(format!("{name}: never seen"));
         let inbox = self.settings.paths.inbox();
-        answer.add(format!("no such file lies in the inbox {}", printable::path(&inbox)));
+        answer.add(format!("no such file lies in the inbox {}", escape::path(&inbox)));
         let state = self.settings.paths.state();
         answer.add(match self.ledger {
             Some(_) => "no submission of that name is in the ledger".to_owned(),
-            None => format!("no service has run here: no ledger is in {}", printable::path(&state)),
+            None => format!("no service has run here: no ledger is in {}", escape::path(&state)),
         });
         answer
     }

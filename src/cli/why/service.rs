@@ -1,8 +1,8 @@
 //! What the service that runs says of a submission.
 
 use crate::config::Paths;
-use crate::http::{self, Answer, Question};
-use crate::lock::{Holder, is_held};
+use crate::service::http::{self, Answer, Question};
+use crate::store::lock::{Holder, is_held};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;

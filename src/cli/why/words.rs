@@ -1,10 +1,10 @@
 //! The answers in words.
 
 use super::service::{Claim, Seen, Service, Told};
-use super::{Answer, Name, Record, Settings, Status, printable};
-use crate::board::{Kind, Verdict};
-use crate::rows::{report_of, rfc_3339};
-use crate::submission::{Finished, Tally};
+use super::{Answer, Name, Record, Settings, Status, escape};
+use crate::model::rows::{report_of, rfc_3339};
+use crate::model::submission::{Finished, Tally};
+use gridmark_core::board::{Kind, Verdict};
 use std::path::Path;
 use std::time::Duration;
 
@@ -122,13 +122,13 @@ impl Words<'_> {
                 let reason = done.reason.as_deref().unwrap_or("the reason is not known");
                 let mut answer = Answer::not_graded(format!(
                     "{name}: gridmark failed to grade attempt {attempt}: {}",
-                    printable::line(&reason)
+                    escape::line(&reason)
                 ));
                 let place = self.quarantine_of(record);
                 answer.add(match place.symlink_metadata() {
                     Ok(_) => format!(
                         "its file lies in quarantine, {}; `gridmark retry` hands it in again",
-                        printable::path(&place)
+                        escape::path(&place)
                     ),
                     Err(_) => "its file does not lie in quarantine any more".to_owned(),
                 });
@@ -146,7 +146,7 @@ impl Words<'_> {
         let claimed = &record.claimed;
         let (attempt, taken) = (claimed.attempt, rfc_3339(claimed.received_at_ms));
         let archived = self.settings.paths.archive().join(claimed.archived_as.as_path());
-        let archived = printable::path(&archived);
+        let archived = escape::path(&archived);
         let Some(done) = &record.finished else {
             let deaths = match claimed.deaths {
                 0 => String::new(),
@@ -175,16 +175,17 @@ fn add_service(answer: &mut Answer, service: &Service) {
     match service {
         Service::Answers(told) => {
             for reason in &told.unready {
-                answer.add(format!("the service is not ready: {}", printable::line(reason)));
+                answer.add(format!("the service is not ready: {}", escape::line(reason)));
             }
         }
         Service::Silent(why) => answer.add(format!(
             "the service runs, but could not be asked how far it is: {}",
-            printable::line(why)
+            escape::line(why)
         )),
         Service::Stopped => {}
-        Service::Unknown(why) => answer
-            .add(format!("whether the service runs could not be told: {}", printable::line(why))),
+        Service::Unknown(why) => {
+            answer.add(format!("whether the service runs could not be told: {}", escape::line(why)))
+        }
     }
 }
 
@@ -197,7 +198,7 @@ fn marks(tally: &Tally) -> String {
 }
 
 fn shown(path: &Path) -> String {
-    printable::path(path).to_string()
+    escape::path(path).to_string()
 }
 
 fn times(count: u32) -> String {

@@ -1,11 +1,11 @@
 //! A file is graded, and all that comes of it is compared with what is expected.
 
 use super::naive::{self, Case, Expected};
-use gridmark::board::{Kind, Mark};
-use gridmark::format::{Found, Limits, Reader, Rows};
-use gridmark::judge::{Judge, Tier};
-use gridmark::rows::CaseRows;
-use gridmark::submission::Name;
+use gridmark::model::rows::CaseRows;
+use gridmark::model::submission::Name;
+use gridmark_core::board::{Kind, Mark};
+use gridmark_core::format::{Found, Limits, Reader, Rows};
+use gridmark_core::judge::{Judge, Tier};
 
 /// Longer files may hold a case that is too large, which the naive reader knows nothing of.
 pub const TEXT_BYTES_MAX: usize = 60_000;

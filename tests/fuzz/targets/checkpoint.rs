@@ -1,7 +1,7 @@
 //! Any text as a checkpoint.
 
-use gridmark::format::{Found, Limits, Reader};
-use gridmark::judge::{Judge, Tier};
+use gridmark_core::format::{Found, Limits, Reader};
+use gridmark_core::judge::{Judge, Tier};
 
 /// What is taken for a checkpoint is one: the reader writes it down as another that is the same
 /// again, and whatever follows is read to its end.

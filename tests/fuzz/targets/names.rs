@@ -1,10 +1,10 @@
 //! Names, as people read them.
 
-use gridmark::board::{Kind, Mark};
-use gridmark::format::kind_by_name;
-use gridmark::printable;
-use gridmark::rows::{CASE_HEADER, CaseRows, report_of};
-use gridmark::submission::Name;
+use gridmark::model::escape;
+use gridmark::model::rows::{CASE_HEADER, CaseRows, report_of};
+use gridmark::model::submission::Name;
+use gridmark_core::board::{Kind, Mark};
+use gridmark_core::format::kind_by_name;
 
 /// Two names are shown on one line each, can be told apart, are no formulas in a table, and go to
 /// different reports if they lie in different folders.
@@ -31,7 +31,7 @@ fn check(name: &Name) {
     let shown = name.to_string();
     assert!(!shown.contains(is_deceptive), "{shown:?}");
     assert_eq!(unescaped(&shown), name.as_bytes(), "{shown}");
-    assert_eq!(printable::line(&shown), shown);
+    assert_eq!(escape::line(&shown), shown);
     let field = field(name, false);
     assert_eq!(field, shown);
     let field = self::field(name, true);

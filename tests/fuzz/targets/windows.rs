@@ -3,9 +3,9 @@
 use super::steer::Steer;
 use super::{KINDS, naive};
 use crate::core_kit::{Graded, grade, mark_found};
-use gridmark::board::Kind;
-use gridmark::format::{Found, Limits, Reader};
-use gridmark::windows::Windows;
+use gridmark::model::chunks::Windows;
+use gridmark_core::board::Kind;
+use gridmark_core::format::{Found, Limits, Reader};
 use std::io::{self, Read};
 
 /// Some times the limits: reading byte by byte takes its time.

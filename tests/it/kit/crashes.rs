@@ -2,7 +2,7 @@
 
 use super::Sandbox;
 use super::reports::{Row, rows_in};
-use gridmark::fail_point::Point;
+use gridmark::store::fail_point::Point;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;

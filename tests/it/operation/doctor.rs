@@ -433,7 +433,7 @@ fn a_slower_tier_than_there_is_is_a_warning() {
     let mut sandbox = Sandbox::new();
     sandbox.set("grade.tier", "portable");
     let told = examine(&sandbox);
-    let best = gridmark::judge::Tier::best().name();
+    let best = gridmark_core::judge::Tier::best().name();
     let level = if best == "portable" { "note" } else { "warn" };
     has(&told, "processor", level, &["portable"]);
     has(&told, "trial", "ok ", &[]);

@@ -205,8 +205,9 @@ fn cargo_installs_gridmark_and_nothing_else() {
         .output()
         .unwrap();
     let about: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let targets = about["packages"][0]["targets"].as_array().unwrap();
-    let programs = targets.iter().filter(|target| target["kind"][0] == "bin");
+    let packages = about["packages"].as_array().unwrap().iter();
+    let targets = packages.flat_map(|package| package["targets"].as_array().unwrap());
+    let programs = targets.filter(|target| target["kind"][0] == "bin");
     let programs = programs.map(|target| target["name"].as_str().unwrap()).collect::<Vec<_>>();
     assert_eq!(programs, ["gridmark"]);
 

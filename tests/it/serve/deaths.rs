@@ -3,7 +3,7 @@
 
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, hexudoku, some};
-use gridmark::fail_point::Point;
+use gridmark::store::fail_point::Point;
 use std::os::unix::process::ExitStatusExt;
 
 const OTHERS: usize = 40;

@@ -7,7 +7,7 @@ use crate::kit::Sandbox;
 use crate::kit::cases::{classic, hexudoku, some};
 use crate::kit::crashes::{Copies, files, skip};
 use crate::kit::random::is_long;
-use gridmark::fail_point::Point;
+use gridmark::store::fail_point::Point;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

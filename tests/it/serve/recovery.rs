@@ -4,7 +4,7 @@
 use crate::kit::Sandbox;
 use crate::kit::cases::hexudoku;
 use crate::kit::reports::Row;
-use gridmark::rows::CASE_HEADER;
+use gridmark::model::rows::CASE_HEADER;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;

@@ -7,7 +7,7 @@ use crate::kit::Sandbox;
 use crate::kit::cases::{classic, some};
 use crate::kit::crashes::files;
 use crate::kit::random::{Random, is_long};
-use gridmark::fail_point::Point;
+use gridmark::store::fail_point::Point;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

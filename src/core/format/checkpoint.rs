@@ -1,0 +1,196 @@
+//! A reader's state as a line of text.
+
+use super::classic::{self, Stage as Classic};
+use super::reader::{Reader, Stage};
+use super::{Limits, hexudoku, killer};
+use crate::board::{Kind, Unreadable, UnreadableCode};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+
+/// The first word of a checkpoint, which changes when its form does.
+const VERSION: &str = "reader1";
+
+/// The text is no checkpoint of a reader, or that of a reader of another kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadCheckpoint {
+    checkpoint: String,
+}
+
+impl fmt::Display for BadCheckpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` is not a checkpoint from which this file can be read on; read it from its start",
+            self.checkpoint.escape_debug()
+        )
+    }
+}
+
+impl core::error::Error for BadCheckpoint {}
+
+impl Reader {
+    /// The whole state of this reader as one line of printable text, without a line end.
+    ///
+    /// ```
+    /// use gridmark_core::format::{Found, Limits, Reader};
+    /// let mut reader = Reader::new(None, Limits::default());
+    /// reader.read(b"2\n", false, &mut Found::default());
+    /// let again = Reader::resume(None, Limits::default(), &reader.checkpoint())?;
+    /// assert_eq!((again.offset(), again), (2, reader));
+    /// # Ok::<(), gridmark_core::format::BadCheckpoint>(())
+    /// ```
+    pub fn checkpoint(&self) -> String {
+        let stage = match &self.stage {
+            Stage::Start => "start".into(),
+            Stage::Unknown => "unknown".into(),
+            Stage::Empty => "empty".into(),
+            Stage::Killer(at) => {
+                format!("killer {} {}", u8::from(at.skip), u8::from(at.inside_line))
+            }
+            Stage::Hexudoku(at) => {
+                format!("hexudoku {} {}", at.skip_rows, u8::from(at.inside_line))
+            }
+            Stage::Classic(at) => classic_words(at),
+        };
+        format!("{VERSION} {} {} {stage}", self.offset, self.line)
+    }
+
+    /// A reader that goes on where [`checkpoint`](Reader::checkpoint) was called, with the same
+    /// forced kind and limits: the next window starts at byte [`offset`](Reader::offset).
+    ///
+    /// # Errors
+    ///
+    /// `checkpoint` is not the text of a checkpoint, or the kind in it is not the forced one.
+    pub fn resume(
+        forced: Option<Kind>,
+        limits: Limits,
+        checkpoint: &str,
+    ) -> Result<Reader, BadCheckpoint> {
+        let mut reader = Reader::new(forced, limits);
+        match parse(checkpoint) {
+            Some((offset, line, stage)) => {
+                (reader.offset, reader.line, reader.stage) = (offset, line, stage);
+            }
+            None => return Err(BadCheckpoint { checkpoint: checkpoint.into() }),
+        }
+        match (forced, &reader.stage) {
+            (None, _) | (Some(_), Stage::Start | Stage::Unknown | Stage::Empty) => Ok(reader),
+            _ if reader.kind() == forced => Ok(reader),
+            _ => Err(BadCheckpoint { checkpoint: checkpoint.into() }),
+        }
+    }
+}
+
+fn classic_words(at: &classic::Boundaries) -> String {
+    let stage = match at.stage {
+        Classic::Count => "count",
+        Classic::Puzzle => "puzzle",
+        Classic::Solution => "solution",
+        Classic::SkipRows => "skip-rows",
+        Classic::SkipToCount => "skip-to-count",
+    };
+    let givens = String::from_utf8_lossy(&at.givens);
+    let bad_puzzle = match &at.bad_puzzle {
+        Some(why) => format!("{} {} {}", why.line, why.column, why.message),
+        None => "-".into(),
+    };
+    format!(
+        "classic {stage} {} {} {} {} {givens} {bad_puzzle}",
+        u8::from(at.after_block),
+        u8::from(at.inside_line),
+        at.left,
+        at.rows
+    )
+}
+
+fn parse(checkpoint: &str) -> Option<(u64, u64, Stage)> {
+    let mut words = Words(checkpoint);
+    if words.word()? != VERSION {
+        return None;
+    }
+    let (offset, line) = (words.number()?, words.number()?);
+    let stage = match words.word()? {
+        "start" => Stage::Start,
+        "unknown" => Stage::Unknown,
+        "empty" => Stage::Empty,
+        "killer" => {
+            let at = killer::Boundaries { skip: words.flag()?, inside_line: words.flag()? };
+            // Checkpoints of earlier versions have one more flag, which nothing needs any more.
+            if !words.0.is_empty() {
+                words.flag()?;
+            }
+            Stage::Killer(at)
+        }
+        "hexudoku" => Stage::Hexudoku(hexudoku::Boundaries {
+            skip_rows: u8::try_from(words.number()?).ok().filter(|rows| *rows <= 16)?,
+            inside_line: words.flag()?,
+        }),
+        "classic" => Stage::Classic(parse_classic(&mut words)?),
+        _ => return None,
+    };
+    // Both are counted on from here.
+    let countable = |number| number <= u64::MAX / 2;
+    (words.0.is_empty() && line > 0 && countable(offset) && countable(line))
+        .then_some((offset, line, stage))
+}
+
+fn parse_classic(words: &mut Words) -> Option<classic::Boundaries> {
+    let stage = match words.word()? {
+        "count" => Classic::Count,
+        "puzzle" => Classic::Puzzle,
+        "solution" => Classic::Solution,
+        "skip-rows" => Classic::SkipRows,
+        "skip-to-count" => Classic::SkipToCount,
+        _ => return None,
+    };
+    let at = classic::Boundaries {
+        stage,
+        after_block: words.flag()?,
+        inside_line: words.flag()?,
+        left: u32::try_from(words.number()?).ok()?,
+        rows: u8::try_from(words.number()?).ok()?,
+        givens: words.word()?.as_bytes().try_into().ok()?,
+        bad_puzzle: match words.word()? {
+            "-" => None,
+            line => Some(Unreadable {
+                code: UnreadableCode::BadGiven,
+                line: line.parse().ok()?,
+                column: words.number()?,
+                message: core::mem::take(&mut words.0).to_owned().into(),
+            }),
+        },
+    };
+    let counts_fit = match stage {
+        Classic::Count | Classic::SkipToCount => true,
+        Classic::Puzzle => at.left > 0 && at.rows < 9,
+        Classic::Solution => at.left > 0,
+        Classic::SkipRows => at.left > 0 && (1..=9).contains(&at.rows),
+    };
+    let givens_fit = at.givens.iter().all(|given| matches!(given, b'1'..=b'9' | b'.'));
+    (counts_fit && givens_fit).then_some(at)
+}
+
+/// The words of a checkpoint, from left to right.
+struct Words<'a>(&'a str);
+
+impl<'a> Words<'a> {
+    fn word(&mut self) -> Option<&'a str> {
+        let (word, rest) = self.0.split_once(' ').unwrap_or((self.0, ""));
+        self.0 = rest;
+        (!word.is_empty()).then_some(word)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        self.word()?.parse().ok()
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        match self.word()? {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Classic sudoku: blocks of a number of solutions, a puzzle, and so many solutions.
+
+mod boundaries;
+
+pub(super) use boundaries::{Boundaries, Stage};
+
+use super::Rows;
+use super::lines::{self, has_line, integer, next_line, trim_end, trim_start};
+use super::quote::{LineFound, Quoted};
+use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
+use alloc::format;
+use alloc::string::String;
+use alloc::string::ToString;
+
+/// A solution as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Solution {
+    /// What stands in the cells; rows that are too short are padded with blanks, rows that are too
+    /// long are cut off.
+    pub cells: Grid,
+    /// For each row that is too long how many bytes it has, trailing blanks not counted, and 0 for
+    /// the others.
+    pub long_rows: [usize; 9],
+}
+
+/// Reads the text of one solution.
+///
+/// ```
+/// use gridmark_core::format::classic::solution;
+/// let solution = solution(b"1234567890\n12");
+/// assert_eq!(&solution.cells[..18], b"12345678912       ");
+/// assert_eq!(solution.long_rows, [10, 0, 0, 0, 0, 0, 0, 0, 0]);
+/// ```
+pub fn solution(text: &[u8]) -> Solution {
+    let mut solution = Solution { cells: [b' '; CELLS_9], long_rows: [0; 9] };
+    match plain_rows(text) {
+        Some((Rows::Lf, _)) => read_plain::<10>(text, &mut solution.cells),
+        Some(_) => read_plain::<11>(text, &mut solution.cells),
+        None => read_any(text, &mut solution),
+    }
+    solution
+}
+
+/// Reads rows of nine bytes that lie so many bytes apart.
+fn read_plain<const PITCH: usize>(text: &[u8], cells: &mut Grid) {
+    for (cells, row) in cells.as_chunks_mut::<9>().0.iter_mut().zip(text.as_chunks::<PITCH>().0) {
+        cells.copy_from_slice(&row[..9]);
+        // Whatever trailing blanks are is told as blanks.
+        if !row[8].is_ascii_digit() {
+            let end = trim_end(cells).len();
+            cells[end..].fill(b' ');
+        }
+    }
+}
+
+/// Reads rows however they lie.
+fn read_any(mut text: &[u8], solution: &mut Solution) {
+    let rows = solution.cells.as_chunks_mut::<9>().0.iter_mut().zip(&mut solution.long_rows);
+    for (cells, long) in rows {
+        if has_line::<10>(text) && text[8].is_ascii_digit() {
+            cells.copy_from_slice(&text[..9]);
+            text = &text[10..];
+            continue;
+        }
+        let Some(line) = next_line(&mut text) else { return };
+        let row = trim_end(line);
+        let written = row.len().min(9);
+        cells[..written].copy_from_slice(&row[..written]);
+        if row.len() > 9 {
+            *long = row.len();
+        }
+    }
+}
+
+/// Bytes of a solution whose rows all have nine and end in LF.
+const LF_BYTES: usize = 90;
+
+/// The same with CRLF.
+const CRLF_BYTES: usize = 99;
+
+/// How the rows lie with which `text` begins, and how many bytes they are, if they are nine rows of
+/// nine bytes without control characters, as nearly all are.
+fn plain_rows(text: &[u8]) -> Option<(Rows, usize)> {
+    lines::plain_rows::<9, LF_BYTES, CRLF_BYTES, b' ', 0xFF>(text)
+}
+
+/// How many solutions that are plain and lie as `rows` say `text` begins with, `most` at most.
+fn plain_solutions(text: &[u8], rows: Rows, most: usize) -> usize {
+    fn run<const BYTES: usize>(text: &[u8], most: usize) -> usize {
+        let solutions = text.as_chunks().0.iter().take(most);
+        solutions.take_while(|text| lines::Plain::<9, BYTES, b' ', 0xFF>::is(text)).count()
+    }
+    match rows {
+        Rows::Lf => run::<LF_BYTES>(text, most),
+        Rows::CrLf => run::<CRLF_BYTES>(text, most),
+        Rows::Any => 0,
+    }
+}
+
+/// What each byte of text is in a puzzle: `b'1'` to `b'9'`, `b'.'`, or zero for what may not be there.
+const GIVEN_OF: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut digit = b'1';
+    while digit <= b'9' {
+        table[digit as usize] = digit;
+        digit += 1;
+    }
+    table[b'*' as usize] = b'.';
+    table[b'.' as usize] = b'.';
+    table[b'0' as usize] = b'.';
+    table
+};
+
+/// The puzzle with which `text` begins, if it is as nearly all are, and how many bytes it is.
+fn read_plain_givens(text: &[u8]) -> Option<(usize, Grid)> {
+    let (_, bytes) = plain_rows(text)?;
+    let mut givens = [b'.'; CELLS_9];
+    for (givens, row) in givens.as_chunks_mut::<9>().0.iter_mut().zip(text.chunks_exact(bytes / 9))
+    {
+        givens.copy_from_slice(&row[..9]);
+    }
+    // All cells at a time.
+    let mut good = true;
+    for cell in &mut givens {
+        let is_digit = cell.wrapping_sub(b'1') < 9;
+        good &= is_digit | (*cell == b'*') | (*cell == b'.') | (*cell == b'0');
+        *cell = if is_digit { *cell } else { b'.' };
+    }
+    good.then_some((bytes, givens))
+}
+
+/// The number of solutions that `line` tells, zero included, and how many bytes it is written in.
+fn count(line: &[u8]) -> Option<(u32, usize)> {
+    let text = trim_start(trim_end(line));
+    integer(text).map(|count| (count, text.len()))
+}
+
+/// Reads a row of the puzzle into `cells`.
+fn read_givens(content: &[u8], line: u64, cells: &mut [u8]) -> Result<(), Unreadable> {
+    let row = trim_end(content);
+    let problem = |column: usize, found: String| Unreadable {
+        code: UnreadableCode::BadGiven,
+        line,
+        column: column as u64 + 1,
+        message: format!(
+            "expected a puzzle row of nine of `1`-`9`, `*`, `.` and `0`, found {found}"
+        )
+        .into(),
+    };
+    for (column, (cell, found)) in cells.iter_mut().zip(row).enumerate() {
+        match GIVEN_OF[usize::from(*found)] {
+            0 => return Err(problem(column, Quoted(&[*found]).to_string())),
+            given => *cell = given,
+        }
+    }
+    match row.len() {
+        9 => Ok(()),
+        0 => Err(problem(0, LineFound(row).to_string())),
+        length => Err(problem(length.min(9), format!("{length} characters"))),
+    }
+}

@@ -1,0 +1,31 @@
+//! Which kind a file is.
+
+use super::lines::{integer, trim_end, trim_start};
+use super::{hexudoku, killer};
+use crate::board::Kind;
+
+/// The kind that a file's name forces: its extension is `.killer`, `.classic` or `.hexudoku`, in
+/// upper or lower case.
+///
+/// ```
+/// use gridmark_core::{board::Kind, format::kind_by_name};
+/// assert_eq!(kind_by_name(b"team 7/p3.Killer"), Some(Kind::Killer));
+/// assert_eq!(kind_by_name(b"killer.txt"), None);
+/// ```
+pub fn kind_by_name(name: &[u8]) -> Option<Kind> {
+    let file = name.rsplit(|byte| *byte == b'/').next()?;
+    let dot = memchr::memrchr(b'.', file)?;
+    let extension = &file[dot + 1..];
+    Kind::ALL.into_iter().find(|kind| extension.eq_ignore_ascii_case(kind.word().as_bytes()))
+}
+
+/// The kind of a file whose first line that is not blank is `line`.
+pub(super) fn kind_by_line(line: &[u8]) -> Option<Kind> {
+    if line.starts_with(killer::CORNER) {
+        return Some(Kind::Killer);
+    }
+    if hexudoku::is_row(trim_end(line)) {
+        return Some(Kind::Hexudoku);
+    }
+    integer(trim_start(trim_end(line))).map(|_| Kind::Classic)
+}

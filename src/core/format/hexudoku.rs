@@ -1,0 +1,217 @@
+//! Hexudoku: boards of 16 rows of 16 characters.
+
+use super::lines::{Fetched, Lines, Step, is_blank, plain_rows, split, trim_end};
+use super::quote::Quoted;
+use super::{CaseText, Found, Rows};
+use crate::board::{CELLS_16, Unreadable, UnreadableCode};
+use alloc::format;
+use alloc::string::String;
+
+/// A hexudoku board in reading order: 0 to 15 where a cell holds a digit, else [`BLANK`].
+pub type Board = [u8; CELLS_16];
+
+/// A blank cell of a [`Board`].
+pub const BLANK: u8 = 16;
+
+/// Rows of a board, and cells of a row.
+const SIDE: usize = 16;
+
+/// Bytes of a board whose rows all have 16 characters and end in LF.
+const LF_BYTES: usize = SIDE * (SIDE + 1);
+
+/// The same with CRLF.
+const CRLF_BYTES: usize = SIDE * (SIDE + 2);
+
+/// What [`CELL_OF`] has for a character that does not belong on a board; no cell has this bit.
+pub const WRONG: u8 = 0x80;
+
+/// The cell of a [`Board`] that each byte of text stands for, or [`WRONG`].
+pub const CELL_OF: [u8; 256] = {
+    let mut table = [WRONG; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        table[b"0123456789ABCDEF"[digit] as usize] = digit as u8;
+        table[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    table[b'-' as usize] = BLANK;
+    table
+};
+
+/// Whether `row`, without trailing blanks, is a row of a board.
+pub(super) fn is_row(row: &[u8]) -> bool {
+    row.len() == SIDE && row.iter().all(|byte| CELL_OF[usize::from(*byte)] != WRONG)
+}
+
+/// Reads the text of one board, whose first line is line `line` of the file.
+///
+/// # Errors
+///
+/// `bad-character` for a row that holds something else than `0`-`9`, `A`-`F`, `a`-`f` and `-`, or
+/// more or fewer than 16 of them, trailing blanks not counted; `truncated` for a board that ends
+/// before its 16th row. The first problem is told.
+///
+/// ```
+/// use gridmark_core::format::hexudoku::{board, BLANK};
+/// let text = format!("0a--------------\n{}", "----------------\n".repeat(15));
+/// assert_eq!(board(text.as_bytes(), 1)?[..3], [0, 10, BLANK]);
+/// # Ok::<(), gridmark_core::board::Unreadable>(())
+/// ```
+pub fn board(text: &[u8], line: u64) -> Result<Board, Unreadable> {
+    let mut cells = [BLANK; CELLS_16];
+    read(text, line, &mut cells)?;
+    Ok(cells)
+}
+
+/// As [`board`], into a board that is there already; what an unreadable one leaves in it is
+/// unspecified.
+///
+/// # Errors
+///
+/// As [`board`].
+pub fn read(text: &[u8], line: u64, board: &mut Board) -> Result<(), Unreadable> {
+    if read_plain(text, board) {
+        return Ok(());
+    }
+    let mut rows = split(text);
+    for (cells, line) in board.chunks_exact_mut(SIDE).zip(line..) {
+        let row = rows.next().map(trim_end);
+        let Some(row) = row.filter(|row| !row.is_empty()) else {
+            return Err(truncated(line, row.is_some()));
+        };
+        if let Some(column) = row.iter().take(SIDE).position(|b| CELL_OF[usize::from(*b)] == WRONG)
+        {
+            let found = &row[column..=column];
+            return Err(bad_character(line, column, format!("found {}", Quoted(found))));
+        }
+        if row.len() != SIDE {
+            let found = format!("found {} of them", row.len());
+            return Err(bad_character(line, row.len().min(SIDE), found));
+        }
+        for (cell, byte) in cells.iter_mut().zip(row) {
+            *cell = CELL_OF[usize::from(*byte)];
+        }
+    }
+    Ok(())
+}
+
+/// Reads a board as nearly all are: 16 rows of 16 right characters, each ended by LF.
+fn read_plain(text: &[u8], board: &mut Board) -> bool {
+    let Ok(text) = <&[u8; LF_BYTES]>::try_from(text) else {
+        return false;
+    };
+    let mut seen = 0;
+    let mut ended = true;
+    for (cells, row) in board.chunks_exact_mut(SIDE).zip(text.chunks_exact(SIDE + 1)) {
+        for (cell, byte) in cells.iter_mut().zip(row) {
+            *cell = CELL_OF[usize::from(*byte)];
+            seen |= *cell;
+        }
+        ended &= row[SIDE] == b'\n';
+    }
+    ended && seen & WRONG == 0
+}
+
+fn truncated(line: u64, blank_line: bool) -> Unreadable {
+    let found = if blank_line { "a blank line" } else { "the end of the file" };
+    Unreadable {
+        code: UnreadableCode::Truncated,
+        line,
+        column: 1,
+        message: format!("expected the next of the board's 16 rows, found {found}").into(),
+    }
+}
+
+fn bad_character(line: u64, column: usize, found: String) -> Unreadable {
+    Unreadable {
+        code: UnreadableCode::BadCharacter,
+        line,
+        column: column as u64 + 1,
+        message: format!("expected a row of 16 of `0`-`9`, `A`-`F` and `-`, {found}").into(),
+    }
+}
+
+/// Finds where boards begin and end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Boundaries {
+    /// Rows to pass over, of a board that was too large.
+    pub skip_rows: u8,
+    /// Whether the line that is passed over has begun already.
+    pub inside_line: bool,
+}
+
+impl Boundaries {
+    pub fn step(&mut self, lines: &mut Lines, found: &mut Found) -> Step {
+        if self.skip_rows > 0 {
+            return self.skip_row(lines);
+        }
+        if !lines.skip_bom() {
+            return Step::Stop;
+        }
+        let text = &lines.window[lines.at..];
+        if let Some((rows, bytes)) = plain_rows::<SIDE, LF_BYTES, CRLF_BYTES, b'!', b'~'>(text) {
+            lines.tell_case(found, lines.at + bytes, rows, CaseText::Hexudoku);
+            lines.advance(lines.at + bytes, SIDE as u64);
+            return Step::On;
+        }
+        self.board(lines, found)
+    }
+
+    /// A board, or a blank line before one.
+    fn board(&mut self, lines: &mut Lines, found: &mut Found) -> Step {
+        let mut at = lines.at;
+        for rows in 0..SIDE {
+            match lines.fetch(at, lines.at) {
+                Fetched::More => return Step::Stop,
+                Fetched::End if rows == 0 => return Step::Stop,
+                Fetched::End => {
+                    lines.tell_case(found, at, Rows::Any, CaseText::Hexudoku);
+                    lines.advance(at, rows as u64);
+                    return Step::Stop;
+                }
+                Fetched::Long => {
+                    lines.tell_too_large(found, at, rows as u64, true);
+                    lines.advance(at, rows as u64);
+                    self.skip_rows = (SIDE - rows) as u8;
+                    return Step::On;
+                }
+                Fetched::Line(line) => {
+                    at = line.next;
+                    if is_blank(lines.content(line)) {
+                        if rows > 0 {
+                            lines.tell_case(found, at, Rows::Any, CaseText::Hexudoku);
+                        }
+                        lines.advance(at, rows as u64 + 1);
+                        return Step::On;
+                    }
+                }
+            }
+        }
+        lines.tell_case(found, at, Rows::Any, CaseText::Hexudoku);
+        lines.advance(at, SIDE as u64);
+        Step::On
+    }
+
+    /// Passes over a row of a board that was too large.
+    fn skip_row(&mut self, lines: &mut Lines) -> Step {
+        if self.inside_line {
+            if !lines.skip_rest() {
+                return Step::Stop;
+            }
+            self.inside_line = false;
+            self.skip_rows -= 1;
+            return Step::On;
+        }
+        match lines.fetch(lines.at, lines.at) {
+            Fetched::More => return Step::Stop,
+            Fetched::End => self.skip_rows = 0,
+            Fetched::Long => self.inside_line = true,
+            Fetched::Line(line) => {
+                let blank = is_blank(lines.content(line));
+                self.skip_rows = if blank { 0 } else { self.skip_rows - 1 };
+                lines.advance(line.next, 1);
+            }
+        }
+        Step::On
+    }
+}

@@ -1,0 +1,190 @@
+//! Killer sudoku: a drawing of a completed grid with its cages, and a total for each cage.
+
+mod ahead;
+mod boundaries;
+mod cages;
+mod drawing;
+
+pub(super) use ahead::AHEAD_BYTES;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+pub(super) use boundaries::Boundaries;
+pub use cages::Totals;
+
+use super::lines::next_line;
+use super::quote::LineFound;
+use crate::board::{CELLS_9, Cell, Grid, Unreadable, UnreadableCode};
+
+/// How a drawing begins, and by what a killer file is known.
+pub(super) const CORNER: &[u8] = b"+---+";
+
+/// Lines of a drawing.
+pub(crate) const DRAWING_LINES: usize = 19;
+
+/// Bytes of a line of a drawing.
+pub(crate) const LINE_BYTES: usize = 37;
+
+/// Bytes of a drawing whose lines all end in LF.
+pub(crate) const LF_BYTES: usize = DRAWING_LINES * (LINE_BYTES + 1);
+
+/// The same with CRLF.
+pub(crate) const CRLF_BYTES: usize = DRAWING_LINES * (LINE_BYTES + 2);
+
+/// The top border of a drawing, and the bottom one.
+const BORDER: &[u8; LINE_BYTES] = b"+---+---+---+---+---+---+---+---+---+";
+
+/// A killer diagram: the digits of the grid, and its cages with their totals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagram {
+    /// What stands in the cells.
+    pub cells: Grid,
+    /// The cage of each cell, in reading order, as an index into `cages`.
+    pub cage_of: [u8; CELLS_9],
+    /// The cages, in the order of their first cells.
+    pub cages: Vec<Cage>,
+    /// The walls, so that the diagram can be drawn again.
+    pub walls: Walls,
+}
+
+/// A cage of a [`Diagram`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cage {
+    /// Its first cell in reading order.
+    pub first: Cell,
+    /// The cell that names it in the line with its total.
+    pub named: Cell,
+    /// What its digits are to add up to.
+    pub total: u32,
+}
+
+/// The walls between the cells of a [`Diagram`]; those around the grid go without saying.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Walls {
+    /// By row: bit `c` is set if a wall stands between the cell in column `c` (from 0) and the next.
+    pub right: [u16; 9],
+    /// By row: bit `c` is set if a wall stands between the cell in column `c` and the one below.
+    pub below: [u16; 9],
+}
+
+impl Default for Diagram {
+    /// A diagram of blank cells without cages, to be read into.
+    fn default() -> Diagram {
+        Diagram {
+            cells: [b' '; CELLS_9],
+            cage_of: [0; CELLS_9],
+            cages: Vec::new(),
+            walls: Walls::default(),
+        }
+    }
+}
+
+/// Reads the text of one diagram, whose first line is line `line` of the file.
+///
+/// # Errors
+///
+/// `bad-diagram`, `truncated`, `bad-cage-line` or `second-cage-total` for the first line that is
+/// not as it must be; `missing-cage-total` for the first cage that no line names, if all lines are
+/// as they must be.
+///
+/// ```
+/// use gridmark_core::format::killer::diagram;
+/// let border = "+---+---+---+---+---+---+---+---+---+\n";
+/// let rows = "| 1   2   3   4   5   6   7   8   9 |\n".to_string() + border;
+/// let totals = (1..=9).map(|row| format!("{row} 1 45\n")).collect::<String>();
+/// let text = format!("{border}{}{totals}", rows.repeat(9));
+/// let diagram = diagram(text.as_bytes(), 1)?;
+/// assert_eq!(diagram.cages.len(), 9);
+/// assert_eq!(&diagram.cells[..9], b"123456789");
+/// # Ok::<(), gridmark_core::board::Unreadable>(())
+/// ```
+pub fn diagram(text: &[u8], line: u64) -> Result<Diagram, Unreadable> {
+    let mut diagram = Diagram::default();
+    read(text, line, &mut diagram)?;
+    Ok(diagram)
+}
+
+/// As [`diagram`], into a diagram that is there already, whose memory is used again; what an
+/// unreadable text leaves in it is unspecified.
+///
+/// # Errors
+///
+/// As [`diagram`].
+pub fn read(text: &[u8], line: u64, diagram: &mut Diagram) -> Result<(), Unreadable> {
+    let totals = match drawing::read_plain(text, &mut diagram.cells, &mut diagram.walls) {
+        Some(totals) => totals,
+        None => read_lines(text, line, diagram)?,
+    };
+    cages::find(diagram);
+    cages::read_totals(totals, line + DRAWING_LINES as u64, diagram)?;
+    cages::check_totals(line, diagram)
+}
+
+/// As much of a diagram as it takes to judge it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sketch {
+    /// What stands in the cells.
+    pub cells: Grid,
+    /// The first cell of the cage of each cell; all in reading order.
+    pub first_of: [u8; CELLS_9],
+}
+
+impl Default for Sketch {
+    /// A sketch of nothing, to be read into.
+    fn default() -> Sketch {
+        Sketch { cells: [b' '; CELLS_9], first_of: [0; CELLS_9] }
+    }
+}
+
+/// Reads the text of one diagram that is as nearly all are, and returns its totals; `None` if it is
+/// not so, and what `sketch` holds is unspecified then.
+///
+/// ```
+/// use gridmark_core::format::killer::{Sketch, sketch};
+/// let border = "+---+---+---+---+---+---+---+---+---+\n";
+/// let rows = "| 1   2   3   4   5   6   7   8   9 |\n".to_string() + border;
+/// let text = format!("{border}{}1 5 45\n", rows.repeat(9));
+/// let mut cages = Sketch::default();
+/// let mut totals = sketch(text.as_bytes(), &mut cages).expect("it is plain");
+/// assert_eq!(cages.first_of[8..11], [0, 9, 9]);
+/// assert_eq!(totals.next().map(|(_, total)| total), Some(45));
+/// assert!(totals.is_empty());
+/// ```
+pub fn sketch<'a>(text: &'a [u8], sketch: &mut Sketch) -> Option<Totals<'a>> {
+    let mut walls = Walls::default();
+    let totals = drawing::read_plain(text, &mut sketch.cells, &mut walls)?;
+    sketch.first_of = cages::regions(&walls);
+    Some(Totals::new(totals))
+}
+
+/// Reads a drawing line by line, and returns what follows it.
+fn read_lines<'a>(
+    text: &'a [u8],
+    line: u64,
+    diagram: &mut Diagram,
+) -> Result<&'a [u8], Unreadable> {
+    let mut rest = text;
+    for (index, line) in (0..DRAWING_LINES).zip(line..) {
+        match next_line(&mut rest) {
+            Some(content) => drawing::read_line(content, index, line, diagram)?,
+            None => return Err(truncated(line, index)),
+        }
+    }
+    Ok(rest)
+}
+
+fn truncated(line: u64, index: usize) -> Unreadable {
+    let message =
+        format!("expected line {} of the {DRAWING_LINES} of the drawing, found none", index + 1);
+    bad(UnreadableCode::Truncated, line, 0, message)
+}
+
+/// An unreadable diagram; `column` is counted from 0 here.
+fn bad(code: UnreadableCode, line: u64, column: usize, message: String) -> Unreadable {
+    Unreadable { code, line, column: column as u64 + 1, message: message.into() }
+}
+
+fn bad_line(line: u64, expected: &str, found: &[u8]) -> Unreadable {
+    let message = format!("expected {expected}, found {}", LineFound(found));
+    bad(UnreadableCode::BadDiagram, line, 0, message)
+}

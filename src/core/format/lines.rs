@@ -1,0 +1,305 @@
+//! Lines in a window: ends, blanks, and lines that are too long or not yet whole.
+
+use super::{Case, CaseText, Found, Rows};
+use crate::board::{Unreadable, UnreadableCode};
+use alloc::boxed::Box;
+use alloc::format;
+use memchr::memchr2;
+
+/// The UTF-8 byte-order mark.
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// One line of a window: its content is `start..stop`, the next line begins at `next`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    pub start: usize,
+    pub stop: usize,
+    pub next: usize,
+}
+
+/// The answer to the question for the next line.
+pub(super) enum Fetched {
+    /// A whole line.
+    Line(Line),
+    /// The line ends further from the start of its case than a case may be long.
+    Long,
+    /// The line may not be whole yet.
+    More,
+    /// The file has no further line.
+    End,
+}
+
+/// A position in a window, and what is known about it.
+pub(super) struct Lines<'w> {
+    pub window: &'w [u8],
+    /// Whether the file ends where the window ends.
+    pub end: bool,
+    /// The longest case in bytes.
+    pub case_bytes_max: usize,
+    /// Everything before this index has been dealt with.
+    pub at: usize,
+    /// The number of the line at `at`, from 1.
+    pub line: u64,
+}
+
+/// Whether to go on in the same window.
+pub(in crate::format) enum Step {
+    /// Something has been dealt with.
+    On,
+    /// The window holds no further whole case, or the file is at its end.
+    Stop,
+}
+
+impl Lines<'_> {
+    /// The line that begins at `at`, as part of a case that began at `case_start`.
+    pub fn fetch(&self, at: usize, case_start: usize) -> Fetched {
+        let length = self.window.len();
+        if at == length {
+            return if self.end { Fetched::End } else { Fetched::More };
+        }
+        let stop_max = case_start + self.case_bytes_max;
+        if at > stop_max {
+            return Fetched::Long;
+        }
+        let searched = &self.window[at..length.min(stop_max + 1)];
+        match memchr2(b'\n', b'\r', searched).map(|i| at + i) {
+            Some(stop) => match self.after_line_end(stop) {
+                Some(next) => Fetched::Line(Line { start: at, stop, next }),
+                None => Fetched::More,
+            },
+            None if length > stop_max => Fetched::Long,
+            None if self.end => Fetched::Line(Line { start: at, stop: length, next: length }),
+            None => Fetched::More,
+        }
+    }
+
+    /// Where the line after the line end at `stop` begins, unless a line feed may still follow.
+    fn after_line_end(&self, stop: usize) -> Option<usize> {
+        match (self.window[stop], self.window.get(stop + 1)) {
+            (b'\r', Some(b'\n')) => Some(stop + 2),
+            (b'\r', None) if !self.end => None,
+            _ => Some(stop + 1),
+        }
+    }
+
+    /// The content of `line`.
+    pub fn content(&self, line: Line) -> &[u8] {
+        &self.window[line.start..line.stop]
+    }
+
+    /// Moves behind `lines` whole lines, the last of which ends at `next`.
+    pub fn advance(&mut self, next: usize, lines: u64) {
+        self.at = next;
+        self.line += lines;
+    }
+
+    /// Moves behind the rest of the line, however long; false if its end has not been seen.
+    pub fn skip_rest(&mut self) -> bool {
+        match memchr2(b'\n', b'\r', &self.window[self.at..]).map(|i| self.at + i) {
+            Some(stop) => match self.after_line_end(stop) {
+                Some(next) => self.advance(next, 1),
+                None => {
+                    self.at = stop;
+                    return false;
+                }
+            },
+            None => {
+                self.advance(self.window.len(), u64::from(self.end));
+                return self.end;
+            }
+        }
+        true
+    }
+
+    /// Moves behind byte-order marks, as there are where one file was appended to another.
+    ///
+    /// False if the window ends inside what may be one.
+    pub fn skip_bom(&mut self) -> bool {
+        while self.window[self.at..].starts_with(BOM) {
+            self.at += BOM.len();
+        }
+        !self.ends_in_bom(self.at)
+    }
+
+    /// Whether the window ends inside or right behind what may be a byte-order mark at `at`.
+    pub fn ends_in_bom(&self, at: usize) -> bool {
+        let rest = &self.window[at..];
+        !self.end && !rest.is_empty() && BOM.starts_with(rest)
+    }
+
+    /// An unreadable case that begins here and ends at `end`.
+    pub fn tell(&self, found: &mut Found, end: usize, block_end: bool, why: Unreadable) {
+        found.cases.push(Case {
+            start: self.at,
+            end,
+            line: self.line,
+            block_end,
+            rows: Rows::Any,
+            text: CaseText::Unreadable(Box::new(why)),
+        });
+    }
+
+    /// A whole drawing or board that begins here and ends at `end`.
+    pub fn tell_case(&self, found: &mut Found, end: usize, rows: Rows, text: CaseText) {
+        let (start, line) = (self.at, self.line);
+        found.cases.push(Case { start, end, line, block_end: true, rows, text });
+    }
+
+    /// A case that begins here and is too large, `lines` lines from here, at `at`.
+    pub fn tell_too_large(&self, found: &mut Found, at: usize, lines: u64, block_end: bool) {
+        let (what, end, column) = match lines {
+            0 => ("line", self.at + self.case_bytes_max, self.case_bytes_max as u64 + 1),
+            _ => ("case", at, 1),
+        };
+        let why = Unreadable {
+            code: UnreadableCode::TooLarge,
+            line: self.line + lines,
+            column,
+            message: format!(
+                "expected a {what} of at most {} bytes (case_bytes_max), found a longer one",
+                self.case_bytes_max
+            )
+            .into(),
+        };
+        self.tell(found, end, block_end, why);
+    }
+}
+
+/// How the rows lie with which `text` begins, and how many bytes they are, if all of them have
+/// `WIDTH` bytes from `LOWEST` to `HIGHEST` and the same line end.
+///
+/// `LF` and `CRLF` are the bytes of all rows with such line ends.
+pub(super) fn plain_rows<
+    const WIDTH: usize,
+    const LF: usize,
+    const CRLF: usize,
+    const LOWEST: u8,
+    const HIGHEST: u8,
+>(
+    text: &[u8],
+) -> Option<(Rows, usize)> {
+    const { assert!(LF.is_multiple_of(WIDTH + 1) && CRLF == LF + LF / (WIDTH + 1)) };
+    match text.get(WIDTH)? {
+        b'\n' => {
+            let text = text.first_chunk::<LF>()?;
+            Plain::<WIDTH, LF, LOWEST, HIGHEST>::is(text).then_some((Rows::Lf, LF))
+        }
+        b'\r' => {
+            let text = text.first_chunk::<CRLF>()?;
+            Plain::<WIDTH, CRLF, LOWEST, HIGHEST>::is(text).then_some((Rows::CrLf, CRLF))
+        }
+        _ => None,
+    }
+}
+
+/// What may stand in rows of `WIDTH` bytes, which are `BYTES` together with their ends.
+pub(super) struct Plain<const WIDTH: usize, const BYTES: usize, const LOWEST: u8, const HIGHEST: u8>;
+
+impl<const WIDTH: usize, const BYTES: usize, const LOWEST: u8, const HIGHEST: u8>
+    Plain<WIDTH, BYTES, LOWEST, HIGHEST>
+{
+    /// What is right at each place: the least byte, and how many more there are.
+    const RIGHT: ([u8; BYTES], [u8; BYTES]) = {
+        let (mut least, mut more) = ([LOWEST; BYTES], [HIGHEST - LOWEST; BYTES]);
+        let end: &[u8] = if BYTES.is_multiple_of(WIDTH + 1) { b"\n" } else { b"\r\n" };
+        let pitch = WIDTH + end.len();
+        assert!(BYTES.is_multiple_of(pitch) && BYTES >= 16);
+        let mut at = 0;
+        while at < BYTES {
+            if at % pitch >= WIDTH {
+                (least[at], more[at]) = (end[at % pitch - WIDTH], 0);
+            }
+            at += 1;
+        }
+        (least, more)
+    };
+
+    /// Whether all is right.
+    #[inline]
+    pub fn is(text: &[u8; BYTES]) -> bool {
+        let (least, more) = const { &Self::RIGHT };
+        // 16 bytes at a time; the last of them may have been looked at before.
+        let mut wrong = [0; 16];
+        let places = least.as_chunks().0.iter().zip(more.as_chunks().0);
+        for (text, (least, more)) in text.as_chunks().0.iter().zip(places) {
+            look(text, least, more, &mut wrong);
+        }
+        if let (Some(text), Some(least), Some(more)) =
+            (text.last_chunk(), least.last_chunk(), more.last_chunk())
+        {
+            look(text, least, more, &mut wrong);
+        }
+        u128::from_ne_bytes(wrong) == 0
+    }
+}
+
+/// Sets bits of what is `wrong` where a byte is not one of `more` ones from `least` on.
+#[inline(always)]
+fn look(text: &[u8; 16], least: &[u8; 16], more: &[u8; 16], wrong: &mut [u8; 16]) {
+    for i in 0..16 {
+        wrong[i] |= text[i].wrapping_sub(least[i]).max(more[i]) ^ more[i];
+    }
+}
+
+/// `line` without byte-order marks in front.
+pub(super) fn without_boms(mut line: &[u8]) -> &[u8] {
+    while let Some(rest) = line.strip_prefix(BOM) {
+        line = rest;
+    }
+    line
+}
+
+/// `text` without blanks, tabs and no-break spaces (UTF-8 or Latin-1) at its end.
+pub(super) fn trim_end(mut text: &[u8]) -> &[u8] {
+    while let [rest @ .., b' ' | b'\t'] | [rest @ .., 0xC2, 0xA0] | [rest @ .., 0xA0] = text {
+        text = rest;
+    }
+    text
+}
+
+/// `text` without blanks, tabs and no-break spaces (UTF-8 or Latin-1) at its start.
+pub(super) fn trim_start(mut text: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [0xC2, 0xA0, rest @ ..] | [0xA0, rest @ ..] = text {
+        text = rest;
+    }
+    text
+}
+
+/// Whether `line` holds nothing but blanks.
+pub(super) fn is_blank(line: &[u8]) -> bool {
+    trim_end(line).is_empty()
+}
+
+/// Whether `text` begins with a line of `BYTES` bytes, its LF included, without other control
+/// characters: found out sooner than by looking for line ends.
+pub(super) fn has_line<const BYTES: usize>(text: &[u8]) -> bool {
+    text.first_chunk::<BYTES>().and_then(|line| line.split_last()).is_some_and(|(end, line)| {
+        *end == b'\n' && line.iter().fold(true, |plain, byte| plain & (*byte >= b' '))
+    })
+}
+
+/// The lines of `text`, which is whole, without their ends.
+pub(super) fn split(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    core::iter::from_fn(move || next_line(&mut text))
+}
+
+/// Takes the first line off `text`, which is whole, and returns it without its end.
+pub(super) fn next_line<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
+    if text.is_empty() {
+        return None;
+    }
+    let Some(stop) = memchr2(b'\n', b'\r', text) else {
+        return Some(core::mem::take(text));
+    };
+    let (line, rest) = text.split_at(stop);
+    *text = &rest[if rest.starts_with(b"\r\n") { 2 } else { 1 }..];
+    Some(line)
+}
+
+/// The value of `text` if it is one to nine digits and nothing else.
+pub(super) fn integer(text: &[u8]) -> Option<u32> {
+    if text.is_empty() || text.len() > 9 || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(text.iter().fold(0, |value, digit| value * 10 + u32::from(digit - b'0')))
+}

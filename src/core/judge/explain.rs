@@ -1,0 +1,252 @@
+//! Which rules are broken, and where, for the cases that a kernel found wrong.
+//!
+//! Faults are told by code, and within one code in reading order; see [`Fault`].
+
+use crate::board::{CELLS_9, CageFault, Cell, Fault, Grid, House, Repeats};
+use crate::format::classic::Solution;
+use crate::format::killer::{Cage, Diagram};
+use alloc::vec::Vec;
+
+/// Faults for which there is room from the start: one wrong cell breaks three houses.
+const FAULTS_EXPECTED: usize = 4;
+
+/// The set that holds the digit of each byte of text, and no digit for other bytes.
+const SET_OF: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut digit = 1;
+    while digit <= 9 {
+        table[b'0' as usize + digit] = 1 << digit;
+        digit += 1;
+    }
+    table
+};
+
+/// The faults of a classic solution; none if it is right.
+pub fn explain_classic(solution: &Solution, givens: &Grid) -> Vec<Fault> {
+    let Solution { cells, long_rows } = solution;
+    let no_digits = cells_where(|cell| digit(cells[cell]).is_none());
+    let changed = cells_where(|cell| (cells[cell] != givens[cell]) & (givens[cell] != b'.'));
+    let changed = changed & !no_digits;
+    let long_rows = long_rows.iter().zip(0..).filter(|(length, _)| **length > 0);
+    let houses = Houses::of(cells);
+    let faults = no_digits.count_ones() + changed.count_ones() + houses.broken.count_ones();
+    let mut faults = Vec::with_capacity(faults as usize + long_rows.clone().count());
+    not_digits(cells, no_digits, &mut faults);
+    faults.extend(long_rows.map(|(length, row)| Fault::RowLength { row, length: *length }));
+    faults.extend(bits(changed).map(|cell| Fault::GivenChanged {
+        cell: Cell::of_9(cell),
+        given: givens[cell],
+        found: cells[cell],
+    }));
+    houses.tell(cells, &mut faults);
+    faults
+}
+
+/// The faults of a killer diagram; none if it is right.
+pub fn explain_killer(diagram: &Diagram) -> Vec<Fault> {
+    let Diagram { cells, cage_of, cages, .. } = diagram;
+    let mut faults = Vec::with_capacity(FAULTS_EXPECTED);
+    not_digits(cells, cells_where(|cell| digit(cells[cell]).is_none()), &mut faults);
+    let houses = Houses::of(cells);
+    faults.reserve(houses.broken.count_ones() as usize);
+    houses.tell(cells, &mut faults);
+    let mut counters = [0; CELLS_9];
+    for (text, cage) in cells.iter().zip(cage_of) {
+        counters[usize::from(*cage)] += COUNT_OF[usize::from(*text)];
+    }
+    let fault = |cage: &Cage| CageFault { first: cage.first, named: cage.named };
+    for (number, (cage, counter)) in cages.iter().zip(&counters).enumerate() {
+        if counter & REPEATED_8 != 0 {
+            let members = (0..CELLS_9).filter(|cell| usize::from(cage_of[*cell]) == number);
+            let repeats = repeats(cells, members);
+            faults.extend(repeats.map(|(at, repeats)| Fault::CageRepeat {
+                cage: fault(cage),
+                at,
+                repeats,
+            }));
+        }
+    }
+    for (cage, counter) in cages.iter().zip(&counters) {
+        let (sum, others) = ((counter >> SUM_SHIFT) as u16, counter >> OTHERS_SHIFT);
+        // The sum of a cage with a cell that is no digit is not judged.
+        if others == 0 && u32::from(sum) != cage.total {
+            let (cage, sum, total) = (fault(cage), sum.into(), cage.total);
+            faults.push(Fault::CageSum { cage, sum, total });
+        }
+    }
+    faults
+}
+
+/// The digit that a byte of text stands for.
+fn digit(text: u8) -> Option<u8> {
+    matches!(text, b'1'..=b'9').then(|| text - b'0')
+}
+
+/// The cells of which it is so, one bit a cell.
+fn cells_where(is_so: impl Fn(usize) -> bool) -> u128 {
+    // In two steps, the first of which is done for many cells at a time.
+    let mut flags = [0; CELLS_9.next_multiple_of(8)];
+    for (cell, flag) in flags[..CELLS_9].iter_mut().enumerate() {
+        *flag = u8::from(is_so(cell));
+    }
+    let eights = flags.as_chunks().0;
+    if eights.iter().fold(0, |any, flags| any | u64::from_le_bytes(*flags)) == 0 {
+        return 0;
+    }
+    eights.iter().rev().fold(0, |cells, flags| {
+        // Moves the lowest bit of byte `i` to bit 56 + `i`.
+        let eight = u64::from_le_bytes(*flags).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        cells << 8 | u128::from(eight)
+    })
+}
+
+/// The numbers of the bits that are set, from the lowest.
+fn bits(mut set: u128) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = (set != 0).then(|| set.trailing_zeros() as usize);
+        set &= set.wrapping_sub(1);
+        bit
+    })
+}
+
+fn not_digits(cells: &Grid, no_digits: u128, faults: &mut Vec<Fault>) {
+    let fault = |cell| Fault::NotADigit { cell: Cell::of_9(cell), found: cells[cell] };
+    faults.extend(bits(no_digits).map(fault));
+}
+
+/// The cells of each house, in the order of [`House::all_9`].
+static HOUSES: [[u8; 9]; 27] = {
+    let mut houses = [[0; 9]; 27];
+    let mut i = 0;
+    while i < 81 {
+        let (row, column) = (i / 9, i % 9);
+        houses[row][column] = i as u8;
+        houses[9 + column][row] = i as u8;
+        houses[18 + row / 3 * 3 + column / 3][row % 3 * 3 + column % 3] = i as u8;
+        i += 1;
+    }
+    houses
+};
+
+/// Four bits a digit, in which a house with nine cells can count it; nothing for other bytes.
+const COUNTER_OF: [u64; 256] = {
+    let mut table = [0; 256];
+    let mut digit = 0;
+    while digit < 9 {
+        table[b'1' as usize + digit] = 1 << (4 * digit);
+        digit += 1;
+    }
+    table
+};
+
+/// The bits of a counter that are set if some digit is there more than once.
+const REPEATED_4: u64 = 0xE_EEEE_EEEE;
+
+/// What stands in the 27 houses.
+struct Houses {
+    /// How often each digit stands in each house, in the order of [`House::all_9`].
+    counters: [[u64; 9]; 3],
+    /// Those in which some digit stands more than once, one bit a house.
+    broken: u32,
+}
+
+impl Houses {
+    fn of(cells: &Grid) -> Houses {
+        let mut counters = [[0; 9]; 3];
+        let [rows, columns, boxes] = &mut counters;
+        let bands = cells.as_chunks::<27>().0.iter().zip(rows.as_chunks_mut::<3>().0);
+        for ((band, rows), boxes) in bands.zip(boxes.as_chunks_mut::<3>().0) {
+            let mut in_rows = [0; 3];
+            let mut in_boxes = [0; 3];
+            for (cells, in_row) in band.as_chunks::<9>().0.iter().zip(&mut in_rows) {
+                let counters = cells.map(|text| COUNTER_OF[usize::from(text)]);
+                let [a, b, c, d, e, f, g, h, i] = counters;
+                let threes = [a + b + c, d + e + f, g + h + i];
+                *in_row = threes.iter().sum();
+                in_boxes.iter_mut().zip(threes).for_each(|(in_box, three)| *in_box += three);
+                columns.iter_mut().zip(counters).for_each(|(column, counter)| *column += counter);
+            }
+            (*rows, *boxes) = (in_rows, in_boxes);
+        }
+        let counters = counters;
+        let broken = counters
+            .as_flattened()
+            .iter()
+            .rev()
+            .fold(0, |broken, counter| broken << 1 | u32::from(counter & REPEATED_4 != 0));
+        Houses { counters, broken }
+    }
+
+    /// Tells the houses in which some digit stands more than once.
+    fn tell(&self, cells: &Grid, faults: &mut Vec<Fault>) {
+        faults.extend(bits(self.broken.into()).map(|number| {
+            let nth = (number % 9) as u8;
+            let house = match number / 9 {
+                0 => House::Row(nth),
+                1 => House::Column(nth),
+                _ => House::Box(nth),
+            };
+            let repeats = Repeats { counts: counts(self.counters.as_flattened()[number]) };
+            Fault::HouseRepeat { house, at: first_repeat(cells, &HOUSES[number]), repeats }
+        }));
+    }
+}
+
+/// The first cell of a house whose digit stood earlier in it, if there is one.
+fn first_repeat(cells: &Grid, house: &[u8; 9]) -> Cell {
+    let (mut once, mut again) = (0, 0u32);
+    for (place, cell) in house.iter().enumerate() {
+        let set = SET_OF[usize::from(cells[usize::from(*cell)])];
+        again |= u32::from(once & set != 0) << place;
+        once |= set;
+    }
+    Cell::of_9(house[again.trailing_zeros().min(8) as usize].into())
+}
+
+/// A byte a digit instead of four bits.
+fn counts(counter: u64) -> [u8; 9] {
+    let spread = |word: u64, bits: u32, mask: u64| (word | word << bits) & mask;
+    let eight = spread(counter & 0xFFFF_FFFF, 16, 0x0000_FFFF_0000_FFFF);
+    let eight = spread(eight, 8, 0x00FF_00FF_00FF_00FF);
+    let eight = spread(eight, 4, 0x0F0F_0F0F_0F0F_0F0F);
+    let mut counts = [0; 9];
+    counts[..8].copy_from_slice(&eight.to_le_bytes());
+    counts[8] = (counter >> 32) as u8;
+    counts
+}
+
+/// What each byte of text adds to a counter: one in the byte that counts its digit, and the digit
+/// to the sum; or one to the cells that hold none.
+const COUNT_OF: [u128; 256] = {
+    let mut table = [1 << OTHERS_SHIFT; 256];
+    let mut digit = 0;
+    while digit < 9 {
+        table[b'1' as usize + digit] = 1 << (8 * digit) | (digit as u128 + 1) << SUM_SHIFT;
+        digit += 1;
+    }
+    table
+};
+
+/// Where the sum begins in a counter.
+const SUM_SHIFT: u32 = 80;
+
+/// Where the number of cells without a digit begins in a counter.
+const OTHERS_SHIFT: u32 = 96;
+
+/// The bits of a counter of which one is set if some digit is there more than once.
+const REPEATED_8: u128 = 0xFE_FEFE_FEFE_FEFE_FEFE;
+
+/// How often each digit stands in a region, whose cells come in reading order, and the first cell
+/// whose digit stood earlier in it; `None` if no digit stands there more than once.
+fn repeats(cells: &Grid, region: impl Iterator<Item = usize>) -> Option<(Cell, Repeats)> {
+    let (mut once, mut counts, mut first) = (0, 0, usize::MAX);
+    for cell in region {
+        let text = usize::from(cells[cell]);
+        let stood_earlier = once & SET_OF[text] != 0;
+        first = first.min(if stood_earlier { cell } else { usize::MAX });
+        once |= SET_OF[text];
+        counts += COUNT_OF[text];
+    }
+    let counts = *counts.to_le_bytes().first_chunk()?;
+    (first < CELLS_9).then(|| (Cell::of_9(first), Repeats { counts }))
+}

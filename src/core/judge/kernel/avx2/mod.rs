@@ -1,0 +1,75 @@
+//! The kernels for processors with AVX2. This file alone enters them.
+
+mod classic;
+mod hexudoku;
+mod killer;
+mod lanes;
+
+pub(super) use crate::cpu::has_avx2 as is_available;
+use alloc::vec::Vec;
+
+use super::{LANES, in_batches};
+use crate::board::Counted;
+use crate::format::Case;
+
+/// Which of at most [`LANES`] grids have right houses; `None` if this processor has no AVX2.
+pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> Option<u32> {
+    if !is_available() {
+        return None;
+    }
+    let mut rest;
+    let batch = match grids.try_into() {
+        Ok(batch) => batch,
+        Err(_) => {
+            // Grids of zeros are wrong.
+            rest = [[0; BYTES]; LANES];
+            rest[..grids.len()].copy_from_slice(grids);
+            &rest
+        }
+    };
+    // SAFETY: the function asks for nothing but AVX2, which this processor has.
+    Some(unsafe { classic::classic(batch, &[]) })
+}
+
+/// As [`classic`] of each batch of grids, appended to `right`; false, and nothing, if this processor
+/// has no AVX2.
+pub(super) fn classic_batches<const BYTES: usize>(
+    grids: &[[u8; BYTES]],
+    right: &mut Vec<u32>,
+) -> bool {
+    if !is_available() {
+        return false;
+    }
+    let (batches, rest) = grids.as_chunks();
+    // SAFETY: the function asks for nothing but AVX2, which this processor has.
+    unsafe { classic::batches(batches, right) };
+    if !rest.is_empty() {
+        right.extend(classic(rest));
+    }
+    true
+}
+
+/// Appends what becomes of each board; false, and nothing, if this processor has no AVX2.
+pub(super) fn hexudoku<const BYTES: usize>(
+    boards: &[[u8; BYTES]],
+    counts: &mut Vec<Option<Counted>>,
+) -> bool {
+    if !is_available() {
+        return false;
+    }
+    in_batches(boards, counts, |batches, counts| {
+        // SAFETY: the function asks for nothing but AVX2, which this processor has.
+        unsafe { hexudoku::hexudoku(batches, counts) }
+    });
+    true
+}
+
+/// Which of at most [`LANES`] diagrams are right, of those that are as nearly all are; `None` if
+/// this processor has no AVX2.
+pub(super) fn killer(window: &[u8], cases: &[Case]) -> Option<u32> {
+    if !is_available() {
+        return None;
+    }
+    // SAFETY: the function asks for nothing but AVX2, BMI1 and POPCNT, which this processor has.
+    Some(unsafe { killer::killer(window, cases) })
+}

@@ -1,0 +1,13 @@
+//! The words that all rooms share. Nothing here does I/O of its own.
+//!
+//! - [`submission`]: a submission's name, what is known of it, how far it has come.
+//! - [`chunks`]: an input read in chunks of whole cases.
+//! - [`marking`]: cases are marked and get their rows.
+//! - [`rows`]: the rows of the reports.
+//! - [`escape`]: names, paths and messages as a terminal, a log and a table may have them.
+
+pub mod chunks;
+pub mod escape;
+pub mod marking;
+pub mod rows;
+pub mod submission;

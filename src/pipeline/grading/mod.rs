@@ -1,0 +1,290 @@
+//! Grading: from taken files to rows and marks.
+//!
+//! Small files share a batch, and batches run on the pool. A large file is streamed: one thread
+//! reads it chunk by chunk and the pool marks the cases of each chunk. Whatever goes wrong here
+//! costs one submission its turn, and is never a mark.
+
+#[cfg(debug_assertions)]
+mod hooks;
+mod small;
+mod stream;
+
+use crate::config::{self, Live};
+use crate::model::marking::{Marker, limits};
+use crate::model::rows::CaseRows;
+use crate::model::submission::{Claimed, Graded, Rules, Signature, Step, Tally};
+use crate::pipeline::queue::{Budget, Queue};
+use crate::store::archive::{Archive, is_written};
+use crate::store::fail_point::Point;
+use crate::store::in_flight::{Slot, UnderWay};
+use crate::telemetry::emit;
+use gridmark_core::judge::Judge;
+use rayon::ThreadPool;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use stream::HalfWay;
+
+/// How long a file is left alone for which the system had too little.
+const STARVED_PAUSE: Duration = Duration::from_millis(200);
+
+/// What grading works with.
+pub struct Parts {
+    /// Where taken files come from.
+    pub queue: Arc<Queue>,
+    /// Where they lie.
+    pub archive: Arc<Archive>,
+    /// The threads that mark cases.
+    pub pool: Arc<ThreadPool>,
+    /// Marks the cases.
+    pub judge: Judge,
+    /// How many bytes of rows may be on their way to the reports.
+    pub budget: Arc<Budget>,
+    /// Where results go.
+    pub results: SyncSender<Vec<Graded>>,
+    /// Where it is written down what is being graded.
+    pub under_way: Arc<UnderWay>,
+    /// Gives a file back to intake because it changed while it was read, and says how.
+    pub give_back: Box<dyn Fn(Claimed, String) + Send + Sync>,
+    /// Its settings, which may change.
+    pub settings: Arc<Live<config::Grade>>,
+    /// The rules by which submissions are graded, unless they were begun by others.
+    pub rules: Rules,
+}
+
+/// The grading stage.
+pub struct Grading {
+    parts: Parts,
+    /// How many batches may be on the pool at a time.
+    batches: Budget,
+    batches_max: usize,
+    /// Large files whose turn was over, by number.
+    half_way: Mutex<HashMap<i64, HalfWay>>,
+}
+
+/// Why a file was not graded.
+#[derive(Debug)]
+enum Trouble {
+    /// It changed since it was taken: it has to settle again.
+    Changed(String),
+    /// It is too large to be graded in one go.
+    Large,
+    /// The service is to end: the next start goes on with it.
+    Left,
+    /// The system gives us too little for now.
+    Starved(io::Error),
+    /// Something of ours failed.
+    Failed(String),
+    /// Something of ours failed, and would again.
+    FailedForGood(String),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Trouble {
+        use rustix::io::Errno;
+        let starved = [Errno::MFILE, Errno::NFILE, Errno::NOMEM].map(Errno::raw_os_error);
+        if error.raw_os_error().is_some_and(|code| starved.contains(&code)) {
+            return Trouble::Starved(error);
+        }
+        Trouble::Failed(format!("cannot read its file in the archive: {error}"))
+    }
+}
+
+impl Grading {
+    /// The stage.
+    pub fn new(parts: Parts) -> Grading {
+        let batches_max = parts.pool.current_num_threads() * 2;
+        let batches = Budget::new(batches_max);
+        Grading { parts, batches, batches_max, half_way: Mutex::default() }
+    }
+
+    /// Grades small files until the queue has come to its end.
+    pub fn run_batches(self: &Arc<Self>) {
+        let next_batch = || {
+            let settings = self.parts.settings.get();
+            let bytes_max = settings.batch_bytes_max as u64;
+            self.parts.queue.next_batch(settings.batch_files_max, bytes_max)
+        };
+        while let Some(batch) = next_batch() {
+            self.batches.take(1);
+            let grading = Arc::clone(self);
+            self.parts.pool.spawn(move || {
+                grading.grade_batch(batch);
+                grading.batches.give(1);
+            });
+        }
+        // All batches are done when all their places are free again.
+        self.batches.take(self.batches_max);
+    }
+
+    /// Grades large files, one after the other, until the queue has come to its end.
+    pub fn run_streams(&self) {
+        while let Some(claimed) = self.parts.queue.next_large() {
+            self.grade_stream(claimed);
+        }
+    }
+
+    /// Grades the files over which an earlier process died, one at a time, until the queue has come
+    /// to its end.
+    pub fn run_alone(&self) {
+        while let Some((claimed, is_large)) = self.parts.queue.next_alone() {
+            if is_large {
+                self.grade_stream(claimed);
+            } else {
+                // On the pool, as all the others: its threads have their memory and their stack.
+                self.parts.pool.install(|| self.grade_batch(vec![claimed]));
+            }
+            self.parts.queue.end_alone();
+        }
+    }
+
+    fn case_rows(&self, claimed: &Claimed, rules: &Rules) -> CaseRows {
+        CaseRows::new(&claimed.name, claimed.attempt, rules.neutralise_formulas)
+    }
+
+    /// Opens a submission's file and makes sure that it is what was taken.
+    fn open(&self, claimed: &Claimed) -> Result<(File, Signature), Trouble> {
+        self.look_at_deaths(claimed)?;
+        let opened = self.parts.archive.read(&claimed.archived_as);
+        self.what_was_taken(opened, claimed)
+    }
+
+    /// A file of the archive, if it is what was taken.
+    fn what_was_taken(
+        &self,
+        opened: io::Result<File>,
+        claimed: &Claimed,
+    ) -> Result<(File, Signature), Trouble> {
+        if opened.is_err()
+            && let (Some(seen), Some(found)) =
+                (&claimed.seen, self.parts.archive.signature(&claimed.archived_as))
+            && (!found.is_what_was_seen(seen)
+                || !self.parts.archive.holds_file(&claimed.archived_as))
+        {
+            return Err(Trouble::Changed("something else was put in its place".into()));
+        }
+        let file = opened?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(Trouble::Changed("it is not a regular file any more".into()));
+        }
+        // Somebody may have opened it again since intake looked.
+        let may_be_written = !claimed.though_open && claimed.progress.is_none();
+        if may_be_written && is_written(&file) == Some(true) {
+            return Err(Trouble::Changed("somebody has it open for writing".into()));
+        }
+        let found = Signature::of(&metadata);
+        match &claimed.seen {
+            Some(seen) if !found.is_what_was_seen(seen) => {
+                Err(Trouble::Changed("it changed while it was taken".into()))
+            }
+            None if found.bytes != claimed.bytes => Err(Trouble::Changed(format!(
+                "it has {} bytes, and had {} when an earlier run took it",
+                found.bytes, claimed.bytes
+            ))),
+            _ => Ok((file, found)),
+        }
+    }
+
+    /// Writes down that these are being graded: all but those that are only to be failed, since of
+    /// no death that comes now they are the cause.
+    fn begin(&self, batch: &[Claimed]) -> Slot<'_> {
+        let tried = batch.iter().filter(|claimed| !self.has_died_too_often(claimed));
+        let ids: Vec<i64> = tried.map(|claimed| claimed.id).collect();
+        let slot = self.parts.under_way.begin(&ids);
+        if !ids.is_empty() {
+            Point::GradingBegun.pass();
+        }
+        slot
+    }
+
+    fn has_died_too_often(&self, claimed: &Claimed) -> bool {
+        claimed.deaths >= self.parts.settings.get().tries_max
+    }
+
+    /// Fails what the process has died over too often.
+    fn look_at_deaths(&self, claimed: &Claimed) -> Result<(), Trouble> {
+        let deaths = claimed.deaths;
+        if !self.has_died_too_often(claimed) {
+            return Ok(());
+        }
+        let times = if deaths == 1 { "once".to_owned() } else { format!("{deaths} times") };
+        Err(Trouble::FailedForGood(format!("the process died while it was graded, {times}")))
+    }
+
+    /// Hands results on; waits while too many are on their way, for which what is in the slot is not
+    /// responsible.
+    fn hand_on(&self, results: Vec<Graded>, slot: Option<&Slot<'_>>) {
+        fn wait<T>(slot: Option<&Slot<'_>>, work: impl FnOnce() -> T) -> T {
+            match slot {
+                Some(slot) => slot.pause(work),
+                None => work(),
+            }
+        }
+        if results.is_empty() {
+            return;
+        }
+        let bytes = results.iter().map(Graded::rows_bytes).sum();
+        if !self.parts.budget.try_take(bytes) {
+            wait(slot, || self.parts.budget.take(bytes));
+        }
+        // The receiver is there for as long as grading is: the service ends stages in order.
+        if let Err(TrySendError::Full(results)) = self.parts.results.try_send(results) {
+            let _ = wait(slot, || self.parts.results.send(results));
+        }
+    }
+
+    /// Deals with a file that was not graded. If it has failed for good that is its result.
+    fn deal_with(&self, trouble: Trouble, mut claimed: Claimed, total: Tally) -> Option<Graded> {
+        let tries_max = self.parts.settings.get().tries_max;
+        match trouble {
+            Trouble::Changed(why) => {
+                (self.parts.give_back)(claimed, why);
+                self.parts.queue.graded(1);
+            }
+            Trouble::Large => self.parts.queue.push_large(claimed),
+            Trouble::Starved(error) => {
+                emit::grade_starved(&claimed.name, &error);
+                self.parts.queue.push_starved(claimed, Instant::now() + STARVED_PAUSE);
+            }
+            Trouble::Left => self.parts.queue.left(claimed.id),
+            Trouble::Failed(reason) => {
+                claimed.tries += 1;
+                emit::grade_failed(&claimed.name, claimed.tries, tries_max, &reason);
+                if claimed.tries >= tries_max {
+                    return Some(failed(claimed, reason, total));
+                }
+                let pause = Duration::from_millis(100) * 4u32.saturating_pow(claimed.tries);
+                self.parts.queue.push_later(claimed, Instant::now() + pause);
+            }
+            Trouble::FailedForGood(reason) => {
+                emit::grade_failed(&claimed.name, claimed.tries, tries_max, &reason);
+                return Some(failed(claimed, reason, total));
+            }
+        }
+        None
+    }
+}
+
+/// The result of a submission that cannot be graded.
+fn failed(claimed: Claimed, reason: String, total: Tally) -> Graded {
+    let step = Step::Failed { reason, total };
+    Graded { claimed, rows: Vec::new(), tally: Tally::default(), kind: None, step }
+}
+
+/// Runs `work`; a panic of it is a failure of ours with the panic's words.
+fn guarded<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
+    // What a panic leaves half done is thrown away by the caller.
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
+        Ok(result) => result,
+        Err(panic) => {
+            let words = (panic.downcast_ref::<String>().map(String::as_str))
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no words");
+            Err(Trouble::Failed(format!("grading panicked: {words}")))
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Batches of small files: each is read whole and graded in one go.
+
+use super::{Claimed, Graded, Grading, Signature, Slot, Step, Tally, Trouble, emit, guarded, io};
+use crate::model::marking::Whole;
+use crate::store::archive;
+use crate::store::fail_point::Point;
+use gridmark_core::board::Kind;
+use std::cell::RefCell;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+/// Results of a batch are handed on early when they have more bytes of rows than this, and a file
+/// that has more by itself is streamed.
+const ROWS_BYTES_MAX: usize = 4 << 20;
+
+/// Memory of one thread, used again from file to file.
+#[derive(Default)]
+struct Scratch {
+    /// As long as the largest file so far; only its beginning is a file's text.
+    buffer: Vec<u8>,
+    whole: Whole,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+impl Grading {
+    /// Grades a batch of small files and hands the results on.
+    pub(super) fn grade_batch(&self, batch: Vec<Claimed>) {
+        let mut scratch = SCRATCH.take();
+        let mut results = Vec::with_capacity(batch.len());
+        let mut files = self.parts.archive.reader();
+        let slot = self.begin(&batch);
+        let (mut rows_bytes, mut bytes_read) = (0, 0);
+        let mut spent = Spent::default();
+        for claimed in batch {
+            let start = Instant::now();
+            slot.get_on();
+            match guarded(|| self.grade_small(&claimed, &mut files, &mut scratch)) {
+                Ok((kind, tally, step)) => {
+                    if let Step::Finished { bytes, .. } = step {
+                        bytes_read += bytes;
+                    }
+                    spent.add(kind, tally.cases(), start.elapsed());
+                    rows_bytes += scratch.whole.rows.len();
+                    let rows = vec![scratch.whole.rows.clone()];
+                    results.push(Graded { claimed, rows, tally, kind, step });
+                }
+                Err(trouble) => {
+                    results.extend(self.deal_with(trouble, claimed, Tally::default()));
+                }
+            }
+            if rows_bytes > ROWS_BYTES_MAX {
+                rows_bytes = 0;
+                self.hand_on_batch(std::mem::take(&mut results), Some(&slot));
+            }
+        }
+        drop(slot);
+        self.hand_on_batch(results, None);
+        spent.tell();
+        emit::bytes_read(bytes_read);
+        SCRATCH.replace(scratch);
+    }
+
+    fn hand_on_batch(&self, results: Vec<Graded>, slot: Option<&Slot<'_>>) {
+        // First this, so that publishing knows at once that nothing else is coming.
+        Point::Graded.pass();
+        self.parts.queue.graded(results.len());
+        self.hand_on(results, slot);
+        Point::HandedOn.pass();
+    }
+
+    /// Grades one file; its rows are in the scratch memory.
+    fn grade_small(
+        &self,
+        claimed: &Claimed,
+        files: &mut archive::Reader<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(Option<Kind>, Tally, Step), Trouble> {
+        self.look_at_deaths(claimed)?;
+        let Scratch { buffer, whole } = scratch;
+        let bytes = self.read_whole(claimed, files, buffer)?;
+        let text = &buffer[..bytes];
+        #[cfg(debug_assertions)]
+        super::hooks::run(&claimed.name)?;
+        let parts = &self.parts;
+        let submission = (&claimed.name, claimed.attempt, text);
+        let cases_max = parts.settings.get().chunk_cases_max;
+        let marked = whole.mark(submission, (parts.judge, &parts.rules), cases_max, ROWS_BYTES_MAX);
+        let (kind, tally) = marked.ok_or(Trouble::Large)?;
+        let blake3 = *blake3::hash(text).as_bytes();
+        Ok((kind, tally, Step::Finished { bytes: text.len() as u64, blake3, total: tally }))
+    }
+
+    /// Reads the whole file into the beginning of `buffer`, unless it changes meanwhile; how many
+    /// bytes it has.
+    fn read_whole(
+        &self,
+        claimed: &Claimed,
+        files: &mut archive::Reader<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<usize, Trouble> {
+        let opened = files.open(&claimed.archived_as);
+        let (mut file, before) = self.what_was_taken(opened, claimed)?;
+        if before.bytes > self.parts.settings.get().chunk_bytes_max as u64 {
+            return Err(Trouble::Large);
+        }
+        let bytes = before.bytes as usize;
+        // Room for one byte more, so that one call mostly tells whether there are more.
+        if buffer.len() <= bytes {
+            buffer.resize(bytes + 1, 0);
+        }
+        let mut read = 0;
+        while read < bytes {
+            match file.read(&mut buffer[read..=bytes]) {
+                Ok(0) => break,
+                Ok(more) => read += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if read != bytes || Signature::of(&file.metadata()?) != before {
+            return Err(Trouble::Changed("it changed while it was read".into()));
+        }
+        Ok(bytes)
+    }
+}
+
+/// Time and cases of a batch, by kind.
+#[derive(Default)]
+struct Spent {
+    kinds: [(u64, Duration); Kind::ALL.len()],
+    of_no_kind: u64,
+}
+
+impl Spent {
+    fn add(&mut self, kind: Option<Kind>, cases: u64, took: Duration) {
+        match kind {
+            Some(kind) => {
+                let (all_cases, all_took) = &mut self.kinds[kind as usize];
+                *all_cases += cases;
+                *all_took += took;
+            }
+            None => self.of_no_kind += cases,
+        }
+    }
+
+    fn tell(&self) {
+        for (kind, (cases, took)) in Kind::ALL.into_iter().zip(self.kinds) {
+            if cases > 0 {
+                emit::batch_graded(Some(kind), cases, took);
+            }
+        }
+        if self.of_no_kind > 0 {
+            emit::batch_graded(None, self.of_no_kind, Duration::ZERO);
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! A large file: read, marked and handed on chunk by chunk, in bounded memory.
+//!
+//! Three things happen side by side. The stream's own thread reads on and finds cases; the pool marks
+//! them, one chunk a thread; and one more thread hashes the bytes and hands the rows on, in the order
+//! of the file.
+
+use super::{
+    Claimed, Graded, Grading, Marker, Signature, Slot, Step, Tally, Trouble, emit, guarded, limits,
+};
+use crate::model::chunks::{Window, Windows};
+use crate::model::rows::CaseRows;
+use crate::model::submission::{Prefix, Progress};
+use crate::store::archive;
+use crate::store::fail_point::Point;
+use gridmark_core::format::{Reader, kind_by_name};
+use gridmark_core::judge::Judge;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A large file that is read on.
+struct Stream {
+    windows: Windows<Metered>,
+    /// What it looked like before.
+    before: Signature,
+    marking: Marking,
+    /// The number that its next case has, from 1.
+    next_case: u64,
+}
+
+/// What the marks of a stream are made with.
+#[derive(Clone)]
+struct Marking {
+    judge: Judge,
+    rows: Arc<CaseRows>,
+}
+
+/// A file whose bytes are counted when they are read.
+struct Metered(File);
+
+/// A part of the file, on its way through the pool.
+struct Chunk {
+    window: Arc<Window>,
+    /// Where its marks come from.
+    marked: Receiver<Result<Marked, Trouble>>,
+    /// The state of the reader behind it; none behind the last.
+    checkpoint: Option<String>,
+}
+
+/// What the pool makes of a chunk.
+struct Marked {
+    rows: Vec<u8>,
+    tally: Tally,
+    took: Duration,
+}
+
+/// What is known of a large file whose turn was over.
+pub(super) struct HalfWay {
+    /// What it looked like.
+    before: Signature,
+    /// All that was graded, hashed.
+    hasher: blake3::Hasher,
+}
+
+/// The rows of a file that have been handed on.
+struct HandedOn {
+    hasher: blake3::Hasher,
+    total: Tally,
+    /// What the file looked like before.
+    before: Signature,
+    /// When it is the turn of others.
+    turn_ends: Instant,
+}
+
+impl Grading {
+    /// Grades one large file, and hands on a chunk at a time.
+    pub(super) fn grade_stream(&self, mut claimed: Claimed) {
+        let slot = self.begin(std::slice::from_ref(&claimed));
+        let graded = guarded(|| self.stream(&mut claimed, &slot));
+        drop(slot);
+        if let Err(trouble) = graded {
+            let progress = claimed.progress.as_ref();
+            let total = progress.map_or(Tally::default(), |progress| progress.tally);
+            let trouble = match trouble {
+                // Rows that were handed on cannot be taken back, so it cannot start afresh.
+                Trouble::Changed(why) if progress.is_some() => {
+                    claimed.tries += 1;
+                    Trouble::FailedForGood(format!("{why}, after a part of it had been graded"))
+                }
+                other => other,
+            };
+            if let Some(failed) = self.deal_with(trouble, claimed, total) {
+                self.parts.queue.graded(1);
+                self.hand_on(vec![failed], None);
+            }
+        }
+    }
+
+    fn stream(&self, claimed: &mut Claimed, slot: &Slot<'_>) -> Result<(), Trouble> {
+        let (stream, handed_on) = self.open_stream(claimed, slot)?;
+        let (send, chunks) = sync_channel(self.parts.settings.get().chunks_ahead_max);
+        let (give_back, spare) = channel();
+        thread::scope(|scope| {
+            let hand_on =
+                move || self.hand_on_chunks((claimed, slot), handed_on, &chunks, &give_back);
+            let handing_on =
+                thread::Builder::new().name("hand-on".into()).spawn_scoped(scope, hand_on)?;
+            let read = self.read_chunks(stream, send, &spare);
+            match handing_on.join() {
+                Ok(Ok(false)) => read,
+                Ok(handed_on) => handed_on.map(drop),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+
+    fn open_stream(
+        &self,
+        claimed: &Claimed,
+        slot: &Slot<'_>,
+    ) -> Result<(Stream, HandedOn), Trouble> {
+        let (file, before) = self.open(claimed)?;
+        let settings = self.parts.settings.get();
+        let kind = kind_by_name(claimed.name.as_bytes());
+        #[cfg(debug_assertions)]
+        super::hooks::run(&claimed.name)?;
+        let mut hasher = blake3::Hasher::new();
+        // What was begun by some rules is graded to its end by them.
+        let begun_by = claimed.progress.as_ref().and_then(|progress| progress.rules);
+        let rules = begun_by.unwrap_or(self.parts.rules);
+        let (reader, total) = match &claimed.progress {
+            None => (Reader::new(kind, limits(&rules)), Tally::default()),
+            Some(progress) => {
+                let reader = Reader::resume(kind, limits(&rules), &progress.checkpoint)
+                    .map_err(|error| Trouble::Failed(format!("its checkpoint: {error}")))?;
+                let half_way = self.half_way().remove(&claimed.id).filter(|half_way| {
+                    half_way.before == before && half_way.hasher.count() == reader.offset()
+                });
+                match half_way {
+                    Some(half_way) => {
+                        hasher = half_way.hasher;
+                        (&file).seek(SeekFrom::Start(reader.offset()))?;
+                    }
+                    None => {
+                        self.hash_up_to(reader.offset(), &file, &mut hasher, slot)?;
+                        is_as_it_was(progress, &hasher)?;
+                    }
+                }
+                (reader, progress.tally)
+            }
+        };
+        let (bytes_max, cases_max) = (settings.chunk_bytes_max, settings.chunk_cases_max);
+        let rows = Arc::new(self.case_rows(claimed, &rules));
+        let turn_ends = Instant::now() + Duration::from_millis(settings.turn_ms_max);
+        let handed_on = HandedOn { hasher, total, before, turn_ends };
+        let stream = Stream {
+            windows: Windows::new(Metered(file), reader, bytes_max, cases_max),
+            before,
+            marking: Marking { judge: self.parts.judge, rows },
+            next_case: total.cases() + 1,
+        };
+        Ok((stream, handed_on))
+    }
+
+    fn half_way(&self) -> MutexGuard<'_, HashMap<i64, HalfWay>> {
+        self.half_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hashes the part of a file that an earlier run has graded: whether it is still the same, and
+    /// to go on from there.
+    fn hash_up_to(
+        &self,
+        offset: u64,
+        file: &File,
+        hasher: &mut blake3::Hasher,
+        slot: &Slot<'_>,
+    ) -> Result<(), Trouble> {
+        let on_part = || {
+            slot.get_on();
+            if self.parts.queue.leaves_large() { Err(Trouble::Left) } else { Ok(()) }
+        };
+        if archive::hash_up_to(offset, file, hasher, on_part)? {
+            Ok(())
+        } else {
+            Err(Trouble::Changed("it is shorter than before".into()))
+        }
+    }
+
+    /// Reads to the end of the file, or until nobody takes chunks any more. `spare` are windows that
+    /// are done with.
+    fn read_chunks(
+        &self,
+        mut stream: Stream,
+        chunks: SyncSender<Chunk>,
+        spare: &Receiver<Window>,
+    ) -> Result<(), Trouble> {
+        while let Some(window) = stream.windows.next_window()? {
+            if Signature::of(&stream.windows.input().0.metadata()?) != stream.before {
+                return Err(Trouble::Changed("it changed while it was read".into()));
+            }
+            let checkpoint = (!window.is_last()).then(|| stream.windows.reader().checkpoint());
+            let window = Arc::new(window);
+            let (tell, marked) = sync_channel(1);
+            let (marking, first) = (stream.marking.clone(), stream.next_case);
+            stream.next_case += window.found().cases.len() as u64;
+            let to_mark = Arc::clone(&window);
+            self.parts.pool.spawn(move || {
+                let marked = guarded(move || Ok(marking.mark(&to_mark, first)));
+                // Nobody waits for it if the stream has come to a sudden end.
+                let _ = tell.send(marked);
+            });
+            if chunks.send(Chunk { window, marked, checkpoint }).is_err() {
+                return Ok(());
+            }
+            spare.try_iter().for_each(|window| stream.windows.reuse(window));
+        }
+        Ok(())
+    }
+
+    /// Hands chunks on until there are no more. Whether that settles the file: all of it was handed
+    /// on, or the rest is left to its next turn, or to the next start.
+    fn hand_on_chunks(
+        &self,
+        (claimed, slot): (&mut Claimed, &Slot<'_>),
+        mut handed_on: HandedOn,
+        chunks: &Receiver<Chunk>,
+        give_back: &Sender<Window>,
+    ) -> Result<bool, Trouble> {
+        for Chunk { window, marked, checkpoint } in chunks {
+            slot.get_on();
+            handed_on.hasher.update(window.consumed());
+            let lost = |_| Err(Trouble::Failed("the thread that marked it is gone".into()));
+            let Marked { rows, tally, took } = marked.recv().unwrap_or_else(lost)?;
+            let kind = window.kind();
+            emit::batch_graded(kind, tally.cases(), took);
+            handed_on.total.add(&tally);
+            let step = handed_on.step(checkpoint);
+            let is_last = matches!(step, Step::Finished { .. });
+            let before = claimed.clone();
+            if let Step::Chunk { checkpoint, graded } = &step {
+                let (checkpoint, graded) = (checkpoint.clone(), Some(*graded));
+                let rules = claimed.progress.as_ref().map_or(Some(self.parts.rules), |it| it.rules);
+                let tally = handed_on.total;
+                claimed.progress = Some(Progress { checkpoint, tally, graded, rules });
+            }
+            // What could not be committed is left to the next start, and so is the rest.
+            let is_left = !is_last && self.parts.queue.leaves_large();
+            let is_abandoned = self.parts.queue.is_abandoned();
+            let is_parked = !(is_last || is_left || is_abandoned)
+                && claimed.deaths == 0
+                && handed_on.turn_ends <= Instant::now()
+                && self.parts.queue.has_large();
+            if is_last || is_abandoned && !is_left {
+                self.parts.queue.graded(1);
+            }
+            let id = claimed.id;
+            let graded = Graded { claimed: before, rows: vec![rows], tally, kind, step };
+            Point::ChunkMarked.pass();
+            self.hand_on(vec![graded], Some(slot));
+            Point::ChunkHandedOn.pass();
+            if is_left {
+                self.parts.queue.left(id);
+            }
+            if is_parked {
+                let hasher = handed_on.hasher.clone();
+                self.half_way().insert(id, HalfWay { before: handed_on.before, hasher });
+                emit::turn_over(&claimed.name);
+                self.parts.queue.push_large(claimed.clone());
+            }
+            if is_last || is_left || is_abandoned || is_parked {
+                return Ok(true);
+            }
+            if let Some(window) = Arc::into_inner(window) {
+                let _ = give_back.send(window);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl HandedOn {
+    /// How far the file has come with this checkpoint, or without one at its end.
+    fn step(&self, checkpoint: Option<String>) -> Step {
+        match checkpoint {
+            Some(checkpoint) => Step::Chunk { checkpoint, graded: prefix(&self.hasher) },
+            None => {
+                let blake3 = *self.hasher.finalize().as_bytes();
+                Step::Finished { bytes: self.before.bytes, blake3, total: self.total }
+            }
+        }
+    }
+}
+
+/// Makes sure that what an earlier run has graded is still the same.
+fn is_as_it_was(progress: &Progress, hasher: &blake3::Hasher) -> Result<(), Trouble> {
+    let found = prefix(hasher);
+    if progress.graded.is_some_and(|before| before != found) {
+        let why = format!("its first {} bytes are not those that they were", found.bytes);
+        return Err(Trouble::Changed(why));
+    }
+    Ok(())
+}
+
+/// What has been hashed so far.
+fn prefix(hasher: &blake3::Hasher) -> Prefix {
+    Prefix { bytes: hasher.count(), blake3: *hasher.finalize().as_bytes() }
+}
+
+impl Marking {
+    /// Marks all cases of a window, the first of which has this number.
+    fn mark(&self, window: &Window, first_case: u64) -> Marked {
+        let start = Instant::now();
+        let marker = Marker { judge: self.judge, rows: &self.rows, kind: window.kind() };
+        let (found, mut marks) = (window.found(), Vec::new());
+        let mut rows = Vec::with_capacity(self.rows.bytes_of(found.cases.len()));
+        let cases = 0..found.cases.len();
+        let tally = marker.mark(window.text(), found, cases, first_case, &mut marks, &mut rows);
+        Marked { rows, tally, took: start.elapsed() }
+    }
+}
+
+impl Read for Metered {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(space)?;
+        emit::bytes_read(read as u64);
+        Ok(read)
+    }
+}

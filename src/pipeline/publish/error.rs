@@ -1,0 +1,21 @@
+//! What can go wrong with reports.
+
+/// What keeps results from being committed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("cannot write the report {report}: {source}")]
+    Report { report: String, source: std::io::Error },
+    #[error("cannot write the report {report} anew: {why}")]
+    Rebuild { report: String, why: String },
+    #[error(
+        "the disk that holds {folder} has {free} bytes free, fewer than \
+         publish.disk_free_bytes_min = {least}"
+    )]
+    DiskNearlyFull { folder: String, free: u64, least: u64 },
+    #[error("cannot write to {folder}: {why}")]
+    Disk { folder: String, why: String },
+    #[error("cannot make the archive durable: {0}")]
+    Archive(std::io::Error),
+    #[error(transparent)]
+    Ledger(#[from] crate::store::ledger::Error),
+}

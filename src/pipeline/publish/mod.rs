@@ -1,0 +1,336 @@
+//! Publishing: rows are appended, made durable, and then the ledger says that they are there.
+//!
+//! Results that arrive close together share one commit. If the disk refuses, the same results are
+//! tried again until it takes them: the reports are cut back first, so that no row is there twice.
+
+mod error;
+mod pending;
+mod reports;
+
+use crate::config::{self, Live};
+use crate::model::escape;
+use crate::model::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, submission_row};
+use crate::model::submission::{Claimed, Graded, Name, Status, Step};
+use crate::pipeline::queue::{Budget, Queue};
+use crate::store::archive::Archive;
+use crate::store::disk::{both, free_bytes};
+use crate::store::fail_point::Point;
+use crate::store::ledger::{Commit, Ledger, Outcome, quarantine_note};
+use crate::telemetry::emit;
+use crate::telemetry::health::Health;
+use error::Error;
+use jiff::Timestamp;
+use pending::Pending;
+use reports::Reports;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// The longest time between two signs of life.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// The pause after the first failed commit; it doubles with each.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// The longest pause between two tries when the service is to end.
+const PAUSE_AT_THE_END: Duration = Duration::from_millis(200);
+
+/// How often a service that is to end goes on trying to commit.
+const TRIES_AT_THE_END: u32 = 25;
+
+/// What publishing works with.
+pub struct Parts {
+    /// What is claimed and marked.
+    pub ledger: Arc<Ledger>,
+    /// The folders of the submissions' files.
+    pub archive: Arc<Archive>,
+    /// Where it says what is done.
+    pub queue: Arc<Queue>,
+    /// Where it says how it is.
+    pub health: Arc<Health>,
+    /// The bytes of rows that are on their way.
+    pub budget: Arc<Budget>,
+    /// The folder of reports.
+    pub reports: PathBuf,
+    /// How many reports are kept open; each holds a descriptor.
+    pub open_reports_max: usize,
+    /// Writes a report anew that somebody has damaged; or why it cannot, in words.
+    pub rebuild: RebuildReport,
+    /// Its settings, which may change.
+    pub settings: Arc<Live<config::Publish>>,
+    /// Whether the service is to end.
+    pub stopping: Arc<AtomicBool>,
+    /// What has been published.
+    pub published: Arc<Published>,
+}
+
+/// Writes a damaged report anew, all rows that are committed; or says why it cannot.
+pub type RebuildReport = Box<dyn Fn(&Name) -> std::result::Result<(), String> + Send>;
+
+/// What has been published since the start.
+#[derive(Default)]
+pub struct Published {
+    /// Submissions that are done.
+    pub submissions: AtomicU64,
+    /// Of these, the ones that could not be graded by a failure of ours.
+    pub failed: AtomicU64,
+    /// Cases that are marked.
+    pub cases: AtomicU64,
+}
+
+/// The publishing stage.
+pub struct Publisher {
+    parts: Parts,
+    reports: Reports,
+    pending: Pending,
+    /// How long the last commit took, and the one before.
+    last_commits: [Duration; 2],
+    /// Results for which there is no room in this commit.
+    backlog: VecDeque<Graded>,
+    /// When it is next looked whether somebody has changed a report.
+    next_look: Instant,
+    /// Results could not be made durable before the end of the service.
+    gave_up: bool,
+}
+
+impl Publisher {
+    /// The stage.
+    pub fn new(parts: Parts) -> Publisher {
+        let reports = Reports::new(parts.reports.clone(), parts.open_reports_max);
+        Publisher {
+            parts,
+            reports,
+            pending: Pending::default(),
+            backlog: VecDeque::new(),
+            next_look: Instant::now(),
+            last_commits: [Duration::ZERO; 2],
+            gave_up: false,
+        }
+    }
+
+    /// Publishes results until nobody can send any more. `false` if the last ones could not be
+    /// made durable; then the next start grades them again.
+    pub fn run(mut self, results: &Receiver<Vec<Graded>>) -> bool {
+        let mut open = true;
+        let mut all_committed = true;
+        while open || !self.backlog.is_empty() {
+            self.parts.health.beat("publish");
+            match results.recv_timeout(self.patience()) {
+                Ok(graded) => self.backlog.extend(graded),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => open = false,
+            }
+            self.fill(results);
+            let nothing_else_comes = !open || self.parts.queue.is_idle();
+            let waited = self.pending.since.is_some_and(|since| since.elapsed() >= self.wait_max());
+            if !self.pending.results.is_empty() && (nothing_else_comes || waited || self.is_full())
+            {
+                all_committed &= self.commit();
+            }
+            if self.pending.results.is_empty() && (!open || self.next_look <= Instant::now()) {
+                self.look_after_reports();
+            }
+        }
+        self.parts.health.rest("publish");
+        all_committed
+    }
+
+    /// Puts reports right that somebody has changed, though there may be nothing to add to them.
+    fn look_after_reports(&mut self) {
+        self.next_look = Instant::now() + BEAT;
+        match self.reports.look_after(&self.parts) {
+            Ok(()) => self.reports_are_well(),
+            Err(error) => {
+                emit::commit_failed(&error);
+                self.parts.health.unwell("reports", error.to_string());
+            }
+        }
+    }
+
+    /// Unless there are marks that will not be written any more.
+    fn reports_are_well(&self) {
+        if !self.gave_up {
+            self.parts.health.well("reports");
+        }
+    }
+
+    /// How long results may wait for others: as long as a commit takes, so that commits take up a
+    /// part of the time only. One that the disk held up makes no others wait.
+    fn wait_max(&self) -> Duration {
+        let most = Duration::from_millis(self.parts.settings.get().commit_wait_ms_max);
+        let [last, before] = self.last_commits;
+        most.min(last).min(before)
+    }
+
+    fn is_full(&self) -> bool {
+        self.pending.bytes >= self.parts.settings.get().pending_bytes_max
+            || self.pending.rows.len() >= self.parts.open_reports_max
+    }
+
+    /// Takes results up to what one commit may hold.
+    fn fill(&mut self, results: &Receiver<Vec<Graded>>) {
+        while !self.is_full() {
+            match self.backlog.pop_front() {
+                Some(graded) => self.pending.add(graded),
+                None => match results.try_recv() {
+                    Ok(graded) => self.backlog.extend(graded),
+                    Err(_) => return,
+                },
+            }
+        }
+    }
+
+    /// How long the next result may keep those that are pending waiting.
+    fn patience(&self) -> Duration {
+        match self.pending.since {
+            _ if !self.backlog.is_empty() => Duration::ZERO,
+            Some(_) if self.parts.queue.is_idle() => Duration::ZERO,
+            Some(since) => {
+                self.wait_max().saturating_sub(since.elapsed()).min(Duration::from_millis(2))
+            }
+            None => BEAT,
+        }
+    }
+
+    /// Commits what is pending, however often it takes. `false` if the service is to end and it
+    /// could not be done.
+    fn commit(&mut self) -> bool {
+        let mut pause = FIRST_PAUSE;
+        let pause_max = Duration::from_millis(self.parts.settings.get().retry_ms_max);
+        let mut tries_at_the_end = 0;
+        loop {
+            self.parts.health.beat("publish");
+            let start = Instant::now();
+            match self.try_commit() {
+                Ok(bytes) => {
+                    let took = start.elapsed();
+                    self.last_commits = [took, self.last_commits[0]];
+                    emit::committed(bytes, took);
+                    self.reports_are_well();
+                    self.settle_up();
+                    return true;
+                }
+                Err(error) => {
+                    emit::commit_failed(&error);
+                    self.parts.health.unwell("reports", error.to_string());
+                    self.reports.roll_back();
+                }
+            }
+            if self.parts.stopping.load(Ordering::Acquire) {
+                tries_at_the_end += 1;
+                if self.gave_up || tries_at_the_end > TRIES_AT_THE_END {
+                    self.give_up();
+                    return false;
+                }
+                pause = pause.min(PAUSE_AT_THE_END);
+            }
+            std::thread::sleep(pause.min(pause_max));
+            pause *= 2;
+        }
+    }
+
+    /// Appends all rows, makes them durable and commits; returns how many bytes were appended.
+    fn try_commit(&mut self) -> std::result::Result<u64, Error> {
+        self.look_at_disk()?;
+        let Publisher { parts, reports, pending, .. } = self;
+        let graded_at_ms = Timestamp::now().as_millisecond();
+        let neutralise = parts.settings.get().neutralise_formulas;
+        let mut commit = Commit::default();
+        let mut summary = Vec::new();
+        for result in &pending.results {
+            let outcome = result.outcome(graded_at_ms);
+            if let Outcome::Finished(done) = &outcome {
+                let neutralise = result.neutralises(neutralise);
+                summary.extend_from_slice(&submission_row(&result.claimed, done, neutralise));
+            }
+            commit.results.push(outcome);
+        }
+        reports.make_room(|name| pending.rows.contains_key(name) || name.as_bytes() == SUBMISSIONS);
+        let mut bytes = 0;
+        let submissions = Name::from_bytes(SUBMISSIONS);
+        let summaries = (!summary.is_empty()).then_some(&submissions);
+        reports.introduce(&parts.ledger, pending.rows.keys().chain(summaries))?;
+        for (report, rows) in &pending.rows {
+            bytes += reports.append(parts, report, CASE_HEADER, rows)?;
+        }
+        if let Some(report) = summaries {
+            bytes += reports.append(parts, report, SUBMISSION_HEADER, &[summary])?;
+        }
+        let archive = || parts.archive.sync().map_err(Error::Archive);
+        let (archive_synced, reports_synced) = both(archive, || reports.sync());
+        reports_synced?;
+        Point::ReportsSynced.pass();
+        archive_synced?;
+        Point::ArchiveSynced.pass();
+        commit.report_lengths = reports.lengths();
+        parts.ledger.commit(&commit)?;
+        Point::Committed.pass();
+        reports.committed();
+        Ok(bytes)
+    }
+
+    /// Makes sure that a commit leaves as much of the disk free as it should.
+    fn look_at_disk(&self) -> std::result::Result<(), Error> {
+        let least = self.parts.settings.get().disk_free_bytes_min;
+        let folder = escape::path(&self.parts.reports).to_string();
+        match free_bytes(&self.parts.reports) {
+            Ok(free) if free < least => Err(Error::DiskNearlyFull { folder, free, least }),
+            // A folder that is gone is made again when a report is.
+            Err(_) if !self.parts.reports.exists() => Ok(()),
+            Err(why) => Err(Error::Disk { folder, why }),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Lets go of what is pending: its claims stand, and the next start grades them again.
+    fn give_up(&mut self) {
+        self.gave_up = true;
+        self.parts.queue.abandon();
+        let pending = std::mem::take(&mut self.pending);
+        self.parts.queue.done(pending.results.iter().map(|result| result.claimed.id));
+        self.parts.budget.give(pending.results.iter().map(|result| result.rows_bytes).sum());
+    }
+
+    /// Tells everybody what is durable now.
+    fn settle_up(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        let mut done = Vec::new();
+        for result in &pending.results {
+            let claimed = &result.claimed;
+            emit::cases_committed(result.kind, &result.tally);
+            self.parts.published.cases.fetch_add(result.tally.cases(), Ordering::Relaxed);
+            let status = match &result.step {
+                Step::Chunk { .. } => continue,
+                Step::Finished { total, .. } => Status::of(total),
+                Step::Failed { reason, .. } => {
+                    self.quarantine(claimed, reason);
+                    self.parts.published.failed.fetch_add(1, Ordering::Relaxed);
+                    Status::Failed
+                }
+            };
+            let latency = claimed.ready.elapsed();
+            emit::submission_committed(&claimed.name, claimed.attempt, status, latency);
+            self.parts.published.submissions.fetch_add(1, Ordering::Relaxed);
+            done.push(claimed.id);
+        }
+        self.parts.queue.done(done);
+        self.parts.budget.give(pending.results.iter().map(|result| result.rows_bytes).sum());
+    }
+
+    fn quarantine(&self, claimed: &Claimed, reason: &str) {
+        Point::QuarantineDue.pass();
+        let note = quarantine_note(&claimed.name, claimed.attempt, Some(reason), claimed.tries);
+        match self.parts.archive.quarantine(claimed.id, &claimed.archived_as, &note) {
+            Ok(_) => {
+                Point::Quarantined.pass();
+                emit::quarantined(&claimed.name, reason);
+            }
+            // It stays in the archive, and the next start tries again.
+            Err(error) => emit::quarantine_failed(&claimed.name, &error),
+        }
+        emit::quarantine_holds(self.parts.archive.quarantined_files());
+    }
+}

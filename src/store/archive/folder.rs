@@ -1,0 +1,210 @@
+//! Folders opened step by step, so that no link leads out of them, and moves between them.
+
+use super::writers::is_written;
+use super::{AtFlags, Errno, File, Mode, OFlags, Path, PathBuf, Signature, io, unlinkat};
+use crate::store::fail_point::Point;
+use crate::store::owner;
+use rustix::fs::{CWD, RenameFlags, ResolveFlags, Timespec, Timestamps};
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How much of a file is copied before it is told that the copy gets on.
+const COPIED_AT_ONCE_BYTES: u64 = 64 << 20;
+
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+/// Not through a link, and not waiting at a FIFO.
+const FILE: OFlags =
+    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// An open folder below a root.
+pub(super) struct Folder {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Folder {
+    /// Opens the folder at the relative path `below` under `root`. The root itself may be a link.
+    pub(super) fn open(root: &Path, below: &OsStr) -> io::Result<Folder> {
+        Folder::step_down(root, below, false)
+    }
+
+    /// The same; folders that are missing are made.
+    pub(super) fn open_or_make(root: &Path, below: &OsStr) -> io::Result<Folder> {
+        Folder::step_down(root, below, true)
+    }
+
+    fn step_down(root: &Path, below: &OsStr, make: bool) -> io::Result<Folder> {
+        let mut fd = match rustix::fs::openat(CWD, root, FOLDER, Mode::empty()) {
+            Err(Errno::NOENT) if make => {
+                // Somebody has removed what the service made when it started.
+                owner::make_folders(root)?;
+                rustix::fs::openat(CWD, root, FOLDER, Mode::empty())?
+            }
+            other => other?,
+        };
+        for part in Path::new(below).components() {
+            let part = part.as_os_str();
+            let flags = FOLDER | OFlags::NOFOLLOW;
+            fd = match rustix::fs::openat(&fd, part, flags, Mode::empty()) {
+                Err(Errno::NOENT) if make => {
+                    let is_new = match rustix::fs::mkdirat(&fd, part, Mode::from_raw_mode(0o777)) {
+                        Ok(()) => true,
+                        Err(Errno::EXIST) => false,
+                        Err(error) => return Err(error.into()),
+                    };
+                    let made = rustix::fs::openat(&fd, part, flags, Mode::empty())?;
+                    if is_new {
+                        owner::give(&made, &rustix::fs::fstat(&fd)?)?;
+                    }
+                    made
+                }
+                other => other?,
+            };
+        }
+        Ok(Folder { fd, path: root.join(below) })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a file of this folder for reading: not through a link, and without waiting.
+    pub(super) fn open_file(&self, file: &OsStr) -> io::Result<File> {
+        Ok(File::from(rustix::fs::openat(&self.fd, file, FILE, Mode::empty())?))
+    }
+
+    /// Opens a file at a path below this folder for reading: through no link at all, and without
+    /// waiting. `quietly` is without taking note of the time in the file's inode; it is unset where
+    /// the system does not let us.
+    pub(super) fn open_file_below(&self, path: &Path, quietly: &mut bool) -> io::Result<File> {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let open = |flags| rustix::fs::openat2(&self.fd, path, flags, Mode::empty(), resolve);
+        let opened = if *quietly {
+            match open(FILE | OFlags::NOATIME) {
+                // That is for a file's owner.
+                Err(Errno::PERM) => {
+                    *quietly = false;
+                    open(FILE)
+                }
+                other => other,
+            }
+        } else {
+            open(FILE)
+        };
+        match opened {
+            Ok(file) => Ok(File::from(file)),
+            // A system that cannot do it in one step does it in several.
+            Err(Errno::NOSYS | Errno::PERM) => {
+                let (parent, file) = (path.parent(), path.file_name());
+                let parent = parent.map_or(OsStr::new(""), Path::as_os_str);
+                Folder::step_down(&self.path, parent, false)?.open_file(file.unwrap_or_default())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether something of this name is in this folder.
+    pub(super) fn has(&self, file: &OsStr) -> bool {
+        rustix::fs::statat(&self.fd, file, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.fd)?)
+    }
+}
+
+/// Renames, but never over an existing file, also where the file system cannot do that by itself.
+pub(super) fn rename_no_replace(
+    from: &Folder,
+    file: &OsStr,
+    to: &Folder,
+    as_file: &OsStr,
+) -> rustix::io::Result<()> {
+    match rustix::fs::renameat_with(from, file, to, as_file, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            // A second name fails if one is there; where there are no second names, look first.
+            match rustix::fs::linkat(from, file, to, as_file, AtFlags::empty()) {
+                Ok(()) => unlinkat(from, file, AtFlags::empty()),
+                Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
+                    match rustix::fs::statat(to, as_file, AtFlags::SYMLINK_NOFOLLOW) {
+                        Ok(_) => Err(Errno::EXIST),
+                        Err(Errno::NOENT) => rustix::fs::renameat(from, file, to, as_file),
+                        Err(error) => Err(error),
+                    }
+                }
+                other => other,
+            }
+        }
+        other => other,
+    }
+}
+
+/// Copies a file into a folder on another file system, makes the copy durable, and only then
+/// removes the original. `part` is the copy's name until it is whole; `copied_bytes` goes up while
+/// it gets on.
+pub(super) fn copy(
+    from: &Folder,
+    file: &OsStr,
+    to: &Folder,
+    as_file: &OsStr,
+    part: &str,
+    copied_bytes: &AtomicU64,
+    though_open: bool,
+) -> io::Result<()> {
+    let source = from.open_file(file)?;
+    let before = source.metadata()?;
+    if !before.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut copied = File::from(rustix::fs::openat(to, part, flags, Mode::from_raw_mode(0o666))?);
+    let whole = (|| {
+        owner::give(&copied, &rustix::fs::fstat(to)?)?;
+        Point::FileHalfCopied.pass_or(|| {
+            let _ = io::copy(&mut (&source).take(before.len() / 2), &mut copied);
+        });
+        loop {
+            let bytes = io::copy(&mut (&source).take(COPIED_AT_ONCE_BYTES), &mut copied)?;
+            if bytes == 0 {
+                break;
+            }
+            // So that the last sync is no long one during which nothing seems to move.
+            copied.sync_data()?;
+            copied_bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+        if Signature::of(&source.metadata()?) != Signature::of(&before) {
+            return Err(io::Error::other("it changed while it was copied"));
+        }
+        // Whoever has opened it since writes into what is removed below.
+        if !though_open && is_written(&source) == Some(true) {
+            return Err(io::Error::other("somebody has opened it for writing"));
+        }
+        let modified = Timespec { tv_sec: before.mtime(), tv_nsec: before.mtime_nsec() };
+        rustix::fs::futimens(
+            &copied,
+            &Timestamps { last_access: modified, last_modification: modified },
+        )?;
+        copied.sync_all()?;
+        Point::FileCopied.pass();
+        Ok(rename_no_replace(to, part.as_ref(), to, as_file)?)
+    })();
+    if let Err(error) = whole {
+        // Half a copy is of no use, and a leftover is written over by the next try.
+        let _ = unlinkat(to, part, AtFlags::empty());
+        return Err(error);
+    }
+    to.sync()?;
+    Point::CopyNamed.pass();
+    unlinkat(from, file, AtFlags::empty())?;
+    from.sync()
+}

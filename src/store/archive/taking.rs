@@ -1,0 +1,187 @@
+//! Taking files from the inbox into the archive.
+
+use super::folder::{Folder, rename_no_replace};
+use super::{Archive, Errno, File, OsStr, Path, hidden, io};
+use crate::model::submission::{Claimed, Name, Place};
+use crate::store::fail_point::Point;
+use std::ffi::OsString;
+
+/// What came of an attempt to take a file.
+#[derive(Debug)]
+pub enum Taken {
+    /// It lies in the archive.
+    Yes,
+    /// It is not in the inbox any more.
+    Gone,
+    /// By now something else lies in the archive under that name; another name is needed.
+    Occupied,
+}
+
+/// Looks for places in the archive. Those in one folder mostly come one after the other, so the
+/// folder that was good last is kept open.
+pub struct Places<'a> {
+    archive: &'a Archive,
+    good: Option<Good>,
+}
+
+/// A folder in the archive in which nothing but folders leads to it.
+struct Good {
+    name: OsString,
+    /// Nothing if it is not there yet, or cannot be opened.
+    folder: Option<Folder>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(archive: &'a Archive) -> Places<'a> {
+        Places { archive, good: None }
+    }
+
+    /// Whether a file may lie in the archive under this name.
+    pub fn place(&mut self, archived_as: &Name) -> Place {
+        let (folder, file) = archived_as.split();
+        let good = match self.good.take().filter(|good| good.name == folder) {
+            Some(good) => good,
+            None => {
+                if let Some(bytes) = self.blocked(folder) {
+                    return Place::Blocked(bytes);
+                }
+                let opened = Folder::open(&self.archive.archive, folder).ok();
+                Good { name: folder.to_owned(), folder: opened }
+            }
+        };
+        let is_there = match &good.folder {
+            Some(folder) => folder.has(file),
+            None => self.archive.signature(archived_as).is_some(),
+        };
+        self.good = Some(good);
+        // Whatever else is wrong there shows when the file is moved.
+        if is_there { Place::Taken } else { Place::Free }
+    }
+
+    /// How many bytes of a folder's name name something that is no folder, if any do.
+    fn blocked(&self, folder: &OsStr) -> Option<usize> {
+        let mut path = self.archive.archive.clone();
+        let mut bytes = 0;
+        for part in Path::new(folder).components() {
+            path.push(part);
+            bytes += part.as_os_str().len();
+            match path.symlink_metadata() {
+                Ok(found) if found.is_dir() => bytes += 1,
+                Ok(_) => return Some(bytes),
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+}
+
+/// Takes files from the inbox into the archive. Those of one folder mostly come one after the
+/// other, so the folders that were used last are kept open.
+pub struct Taker<'a> {
+    archive: &'a Archive,
+    source: Option<(OsString, Folder)>,
+    target: Option<(OsString, Folder)>,
+}
+
+impl<'a> Taker<'a> {
+    pub(super) fn new(archive: &'a Archive) -> Taker<'a> {
+        Taker { archive, source: None, target: None }
+    }
+
+    /// Moves a submission's file from the inbox into the archive.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be moved; then it is where it was, or hidden ([`Archive::is_hidden`]) and a
+    /// restart completes the move.
+    pub fn take(&mut self, claimed: &Claimed) -> io::Result<Taken> {
+        let Taker { archive, source, target } = self;
+        let (folder, file) = claimed.name.split();
+        let source = match kept(source, &archive.inbox, folder, Folder::open) {
+            Err(error) if is_no_folder(&error) => return Ok(Taken::Gone),
+            other => other?,
+        };
+        let (folder, archived) = claimed.archived_as.split();
+        let target = kept(target, &archive.archive, folder, Folder::open_or_make)?;
+        match rename_no_replace(source, file, target, archived) {
+            Ok(()) => {
+                archive.touch([source.path(), target.path()]);
+                Ok(Taken::Yes)
+            }
+            Err(Errno::XDEV) => archive.take_across(claimed, source, file),
+            // If it is there, the folder that it was to move to is what has gone.
+            Err(Errno::NOENT) if !source.has(file) => Ok(Taken::Gone),
+            Err(Errno::EXIST) => Ok(Taken::Occupied),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Whether a path leads through something that is not there, or no folder any more but a link.
+fn is_no_folder(error: &io::Error) -> bool {
+    let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|code| gone.contains(&code))
+}
+
+/// The folder that is kept open, if it is this one; else this one from now on.
+pub(super) fn kept<'a>(
+    last: &'a mut Option<(OsString, Folder)>,
+    root: &Path,
+    folder: &OsStr,
+    open: fn(&Path, &OsStr) -> io::Result<Folder>,
+) -> io::Result<&'a Folder> {
+    let known = last.take().filter(|(name, _)| name == folder);
+    let opened = match known {
+        Some(known) => known,
+        None => (folder.to_owned(), open(root, folder)?),
+    };
+    Ok(&last.insert(opened).1)
+}
+
+impl Archive {
+    /// Takes a file across file systems: first out of everybody's way, so that what is copied is
+    /// what is removed.
+    fn take_across(&self, claimed: &Claimed, source: &Folder, file: &OsStr) -> io::Result<Taken> {
+        let inbox = Folder::open(&self.inbox, "".as_ref())?;
+        let hidden = hidden(claimed.id);
+        match rename_no_replace(source, file, &inbox, hidden.as_ref()) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(Taken::Gone),
+            Err(error) => return Err(error.into()),
+        }
+        Point::FileHidden.pass();
+        let taken = self.complete(claimed.id, &claimed.archived_as, claimed.though_open);
+        if !matches!(taken, Ok(Taken::Yes)) {
+            // If this fails too, the file stays hidden and its claim stands for the next start.
+            let _ = rename_no_replace(&inbox, hidden.as_ref(), source, file);
+        }
+        taken
+    }
+}
+
+/// Reads files in the archive; its folder is kept open from one to the next.
+pub struct Reader<'a> {
+    archive: &'a Archive,
+    root: Option<Folder>,
+    quietly: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(archive: &'a Archive) -> Reader<'a> {
+        Reader { archive, root: None, quietly: true }
+    }
+
+    /// Opens a submission's file for reading, whatever it is: never through a link, and without
+    /// waiting at a FIFO.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub fn open(&mut self, archived_as: &Name) -> io::Result<File> {
+        let root = match self.root.take() {
+            Some(root) => root,
+            None => Folder::open(&self.archive.archive, "".as_ref())?,
+        };
+        self.root.insert(root).open_file_below(archived_as.as_path(), &mut self.quietly)
+    }
+}

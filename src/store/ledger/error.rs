@@ -1,0 +1,151 @@
+//! Why the ledger cannot be used.
+
+use crate::store::owner::Denied;
+use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+use std::path::{Path, PathBuf};
+
+/// What can go wrong with the ledger.
+///
+/// What SQLite or the system says is a part of the words, and so no cause to be told once more.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// SQLite says no.
+    #[error("the ledger {path}: {why}")]
+    Sqlite {
+        /// The ledger's file.
+        path: PathBuf,
+        /// What SQLite says.
+        why: rusqlite::Error,
+    },
+    /// Whoever runs this may not read the ledger.
+    #[error("the ledger {0}; {remedy}", remedy = .0.remedy("gridmark ..."))]
+    Denied(Denied),
+    /// The ledger's file cannot be read.
+    #[error("the ledger {path} cannot be read: {why}")]
+    Unreadable {
+        /// The ledger's file.
+        path: PathBuf,
+        /// Why.
+        why: std::io::Error,
+    },
+    /// The ledger's file was taken away, and cannot be put back.
+    #[error("the ledger {path} was removed or replaced, and cannot be written anew: {why}")]
+    Misplaced {
+        /// The ledger's file.
+        path: PathBuf,
+        /// Why.
+        why: std::io::Error,
+    },
+    /// The ledger's file was cut while it was in use, and cannot be made whole.
+    #[error(
+        "the ledger {path} was cut from {before} to {bytes} bytes while it was in use, and what is \
+         left does not make it whole ({found}): stop the service and put a whole copy of it in its \
+         place, from a backup"
+    )]
+    Cut {
+        /// The ledger's file.
+        path: PathBuf,
+        /// How long it was.
+        before: u64,
+        /// How long it is.
+        bytes: u64,
+        /// What is missing, or why it cannot be written, as SQLite or the system says it.
+        found: String,
+    },
+    /// A part of the ledger is lost.
+    #[error(
+        "the ledger {path} has {bytes} bytes and ends inside a page of {page}: the rest of it is \
+         lost; put a whole copy of it in its place, from a backup"
+    )]
+    Torn {
+        /// The ledger's file.
+        path: PathBuf,
+        /// How long it is.
+        bytes: u64,
+        /// How long its pages are.
+        page: u64,
+    },
+    /// The ledger is no sound database any more.
+    #[error(
+        "the ledger {path} is damaged: {found}; put a whole copy of it in its place, from a backup"
+    )]
+    Damaged {
+        /// The ledger's file.
+        path: PathBuf,
+        /// What SQLite says.
+        found: String,
+    },
+    /// SQLite cannot keep its log there.
+    #[error("the ledger {path} cannot be kept with a write-ahead log there; found {found}")]
+    NoLog {
+        /// The ledger's file.
+        path: PathBuf,
+        /// What was found instead.
+        found: String,
+    },
+    /// A copy of the ledger cannot be written.
+    #[error("cannot copy the ledger {path} to {copy}: {why}")]
+    Copy {
+        /// The ledger's file.
+        path: PathBuf,
+        /// What was to be the copy.
+        copy: PathBuf,
+        /// Why.
+        why: std::io::Error,
+    },
+    /// The ledger is empty, and it was not.
+    #[error(
+        "the ledger {path} is {what}, but there are marks in {reports}: it was lost; put a copy of it \
+         in its place, from a backup, or, to begin anew, move the reports away"
+    )]
+    Lost {
+        /// The ledger's file.
+        path: PathBuf,
+        /// What became of it, in a word.
+        what: &'static str,
+        /// The report with the marks.
+        reports: PathBuf,
+    },
+    /// A newer gridmark wrote this ledger.
+    #[error(
+        "the ledger {path} has format {found}, and this gridmark knows formats up to {known}; \
+         use the newer gridmark that wrote it, or put back the backup from before the upgrade"
+    )]
+    Newer {
+        /// The ledger's file.
+        path: PathBuf,
+        /// The format of the file.
+        found: i64,
+        /// The newest format that this program knows.
+        known: i64,
+    },
+    /// An older gridmark wrote this ledger, and it may only be read.
+    #[error(
+        "the ledger {path} has the older format {found}; start the service once, which brings it \
+         forward to format {known}"
+    )]
+    Older {
+        /// The ledger's file.
+        path: PathBuf,
+        /// The format of the file.
+        found: i64,
+        /// The format that this program reads.
+        known: i64,
+    },
+}
+
+impl Error {
+    /// What SQLite says of the ledger at `path`.
+    pub(super) fn sqlite(path: &Path, why: rusqlite::Error) -> Error {
+        let path = path.to_owned();
+        match why.sqlite_error_code() {
+            Some(DatabaseCorrupt | NotADatabase) => Error::Damaged { path, found: why.to_string() },
+            _ => Error::Sqlite { path, why },
+        }
+    }
+
+    /// Whether the ledger itself is broken or lost, so that nothing but a copy of it helps.
+    pub fn is_loss(&self) -> bool {
+        matches!(self, Error::Torn { .. } | Error::Damaged { .. } | Error::Lost { .. })
+    }
+}
