@@ -9,7 +9,7 @@ fn main() -> ExitCode {
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             let code = error.exit_code();
-            gridmark::cli::complain(&format!("{:#}", anyhow::Error::from(error)));
+            gridmark::cli::print_error(&format!("{:#}", anyhow::Error::from(error)));
             code
         }
     }

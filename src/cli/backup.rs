@@ -1,7 +1,7 @@
 //! `gridmark backup`: a copy of ledger, archive and reports, also while the service runs.
 
-use super::asked::Whose;
-use super::{Error, complain};
+use super::target::ServiceArgs;
+use super::{Error, print_error};
 use crate::audit::backup::{Copied, backup};
 use crate::model::escape::{self, with_causes};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long)]
     link: bool,
     #[command(flatten)]
-    whose: Whose,
+    service: ServiceArgs,
 }
 
 /// Makes a backup and says what is in it.
@@ -42,7 +42,7 @@ pub struct Args {
 ///
 /// The settings are wrong, or standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    let settings = args.whose.settings()?;
+    let settings = args.service.settings()?;
     let bar = io::stderr().is_terminal().then(progress_bar);
     let on_file = || {
         if let Some(bar) = &bar {
@@ -56,16 +56,16 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     let Copied { files, reports, missing, damaged } = match copied {
         Ok(copied) => copied,
         Err(error) => {
-            complain(&with_causes(&error));
+            print_error(&with_causes(&error));
             return Ok(ExitCode::from(TROUBLE));
         }
     };
     for path in &missing {
-        complain(&format!("{}: it is gone, and not in the backup", escape::path(path)));
+        print_error(&format!("{}: it is gone, and not in the backup", escape::path(path)));
     }
     for path in &damaged {
         let path = escape::path(path);
-        complain(&format!("{path}: rows are missing; a start from the backup writes it anew"));
+        print_error(&format!("{path}: rows are missing; a start from the backup writes it anew"));
     }
     let into = escape::path(&args.into);
     writeln!(io::stdout(), "copied the ledger, {files} files and {reports} reports into {into}")

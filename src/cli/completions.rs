@@ -1,4 +1,4 @@
-//! `gridmark completions`: what lets a shell complete the command line.
+//! `gridmark completions`: the completion script of a shell.
 
 use super::{Cli, Error};
 use clap::CommandFactory;

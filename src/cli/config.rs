@@ -11,19 +11,19 @@ use std::process::ExitCode;
 /// The arguments of `gridmark config`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What is shown is itself a settings file. A setting such as intake.settle_ms is also set by a
+The output is itself a settings file. A setting such as intake.settle_ms can also be set by a
 variable such as GRIDMARK_INTAKE_SETTLE_MS.
 
-Exit code: 0 if the settings are good, else 1, and what is wrong on standard error.")]
+Exit code: 0 if the settings are valid, else 1, with what is wrong on standard error.")]
 pub struct Args {
-    /// Say whether this settings file is good, and nothing else
+    /// Only check this settings file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "root", "listen", "settle"])]
     check: Option<PathBuf>,
     #[command(flatten)]
     settings: SettingArgs,
 }
 
-/// The flags that set settings, for every command that has some.
+/// The flags that set settings, shared by the commands that have them.
 #[derive(Debug, clap::Args)]
 pub struct SettingArgs {
     /// The settings file
@@ -58,8 +58,8 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
 }
 
 impl SettingArgs {
-    /// The flags that say where the service works, and no others.
-    pub(super) fn of_place(config: Option<PathBuf>, root: Option<PathBuf>) -> SettingArgs {
+    /// Flags that only say where a service works.
+    pub(super) fn for_service(config: Option<PathBuf>, root: Option<PathBuf>) -> SettingArgs {
         SettingArgs { config, root, listen: None, settle: None }
     }
 
@@ -90,7 +90,7 @@ impl SettingArgs {
             flags.push(Flag { name: "--listen", key: "http.listen", value });
         }
         if let Some(settle) = self.settle {
-            // More than fits is more than the setting takes, and so is the most that fits.
+            // The largest value that fits is already more than the setting takes.
             let value = i64::try_from(settle).unwrap_or(i64::MAX).into();
             flags.push(Flag { name: "--settle", key: "intake.settle_ms", value });
         }
@@ -98,11 +98,11 @@ impl SettingArgs {
     }
 }
 
-/// The variables of the environment that are ours.
+/// The environment variables that begin with `GRIDMARK_`.
 pub(super) fn variables() -> Result<Vec<(String, String)>, Error> {
     let mut variables = Vec::new();
     for (name, value) in std::env::vars_os() {
-        // Whatever is no text cannot be ours.
+        // A name that is not UTF-8 cannot begin with ours.
         let Some(name) = name.to_str().filter(|name| name.starts_with("GRIDMARK_")) else {
             continue;
         };
@@ -120,12 +120,12 @@ fn text(path: &Path) -> Result<&str, Error> {
     })
 }
 
-/// An address as people type it.
+/// Parses an address and port.
 pub(super) fn address(address: &str) -> Result<SocketAddr, String> {
     address.parse().map_err(|_| format!("expected {}", config::ADDRESS))
 }
 
-/// A time as people type it, in milliseconds.
+/// Parses a time such as `2s` into milliseconds.
 pub(super) fn milliseconds(time: &str) -> Result<u64, String> {
     let digits = time.len() - time.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = time.split_at(digits);
@@ -148,7 +148,7 @@ mod tests {
     use super::milliseconds;
 
     #[test]
-    fn times_have_a_unit_unless_they_are_zero() {
+    fn times_need_a_unit_unless_they_are_zero() {
         for (time, ms) in
             [("0", 0), ("0s", 0), ("200ms", 200), ("2s", 2_000), ("2 s", 2_000), ("1min", 60_000)]
         {

@@ -1,7 +1,7 @@
 //! `gridmark doctor`: checks a machine before the event.
 
 use super::config::{SettingArgs, milliseconds};
-use super::{Error, complain};
+use super::{Error, print_error};
 use crate::audit::doctor::{self, Finding};
 use crate::config::Loaded;
 use crate::model::escape;
@@ -56,7 +56,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     let loaded = match load(&args.settings) {
         Ok(loaded) => loaded,
         Err(error) => {
-            complain(&error.with_causes());
+            print_error(&error.with_causes());
             return Ok(ExitCode::from(NOT_CHECKED));
         }
     };

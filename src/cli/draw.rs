@@ -1,11 +1,11 @@
-//! Grids and lines drawn for people, with what is wrong marked.
+//! Draws grids and lines for people, with the wrong cells marked.
 
 use gridmark_core::board::{CELLS_9, Cell, Fault, Grid, Unreadable, Verdict};
 use gridmark_core::format::classic::Solution;
 use gridmark_core::format::killer::Diagram;
 use std::io::{self, IsTerminal};
 
-/// Whether what is shown has colour.
+/// Whether output is coloured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Ink {
     Plain,
@@ -17,7 +17,7 @@ const GREEN: &str = "32";
 const YELLOW: &str = "33";
 
 impl Ink {
-    /// Colour if standard output is a terminal that shows it, and nobody asked for none.
+    /// Colour if standard output is a terminal that can show it and `NO_COLOR` is not set.
     pub(super) fn of_stdout() -> Ink {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
@@ -59,7 +59,7 @@ pub(super) fn bad_cells(
             Fault::NotADigit { cell, .. } | Fault::GivenChanged { cell, .. } => {
                 bad[cell.index_9()] = true;
             }
-            // The cells that are too many are not on the grid.
+            // The extra cells of a long row are not on the grid.
             Fault::RowLength { .. } => {}
             Fault::HouseRepeat { house, repeats, .. } => {
                 for i in house.cells_9() {
@@ -150,13 +150,13 @@ fn push_cell(i: usize, cells: &Grid, bad: &[bool; CELLS_9], ink: Ink, text: &mut
     }
 }
 
-/// A byte of somebody's text, one character wide.
+/// A byte of the input as one character.
 fn shown(byte: u8) -> char {
     if (0x20..=0x7e).contains(&byte) { char::from(byte) } else { '?' }
 }
 
-/// The line that could not be read, with a caret under the column, if it is in `text`, which
-/// begins with line `first_line`.
+/// The unreadable line with a caret under the column, if it is in `text`, which begins with line
+/// `first_line`.
 pub(super) fn offending_line(text: &[u8], first_line: u64, why: &Unreadable) -> Option<String> {
     const SHOWN_BEFORE: usize = 40;
     const SHOWN: usize = 72;
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caret_stands_under_the_column() {
+    fn the_caret_is_under_the_column() {
         let text = b"first\r\nsec\xffond\rthird\nfourth";
         let shown = |line, column| offending_line(text, 7, &why(line, column));
         assert_eq!(shown(8, 4).as_deref(), Some("| sec?ond\n|    ^\n"));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_beside_the_marks_and_not_in_their_place() {
+    fn colour_is_added_to_the_brackets_and_does_not_replace_them() {
         let mut bad = [false; CELLS_9];
         bad[0] = true;
         let solution = Solution { cells: [b'7'; CELLS_9], long_rows: [0; 9] };

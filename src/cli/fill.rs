@@ -12,8 +12,8 @@ use std::process::ExitCode;
 /// The arguments of `gridmark fill`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The filled boards are written to standard output, a blank line between two; a cell that no digit
-fits stays -. A board that cannot be read is left out and told on standard error.
+The filled boards go to standard output with a blank line between them; a cell that no digit fits
+stays -. An unreadable board is skipped and reported on standard error.
 
 Exit code: 0 if every board was readable, else 1.")]
 pub struct Args {
@@ -21,8 +21,8 @@ pub struct Args {
     file: Option<PathBuf>,
 }
 
-/// Writes each board as Larry leaves it, a blank line between two, and says on standard error what
-/// cannot be read.
+/// Writes each board as Lazy Larry leaves it, with a blank line between boards; reports unreadable ones
+/// on standard error.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
 fn text(board: &Board) -> Vec<u8> {
     let mut text = Vec::with_capacity(16 * 17);
     for row in board.chunks_exact(16) {
-        // Whatever is no digit is blank.
+        // 16 and above is a blank cell.
         text.extend(row.iter().map(|&cell| b"0123456789ABCDEF-"[usize::from(cell.min(16))]));
         text.push(b'\n');
     }

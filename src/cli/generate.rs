@@ -1,4 +1,4 @@
-//! `gridmark generate`: work to grade, whose right answers are known.
+//! `gridmark generate`: cases whose right answers are known.
 
 use super::Error;
 use crate::model::escape;
@@ -9,27 +9,27 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// About how many cases are made before they are written.
+/// About how many cases are generated per write.
 const CASES_PER_WRITE: u64 = 512;
-/// How many solutions a classic block has if nobody says.
+/// How many solutions a classic block has by default.
 const SOLUTIONS_PER_BLOCK: u32 = 10;
 
 /// The arguments of `gridmark generate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-For example, 600 killer diagrams, a tenth of them broken, as 60 files in 6 folders, with the right
-answers beside them:
+For example, 600 killer diagrams, a tenth of them wrong, as 60 files in 6 folders, with the right
+answers in a folder of their own:
   gridmark generate killer --cases 600 --faulty 0.1 --files 60 --folders 6 --into work --answers answers
 
-Files that are there already are never overwritten.")]
+Existing files are never overwritten.")]
 pub struct Args {
-    /// What to make
+    /// The kind of puzzle
     #[arg(value_parser = super::kinds())]
     kind: Kind,
     /// How many cases: diagrams, solutions or boards
     #[arg(long, value_name = "N")]
     cases: u64,
-    /// The share of cases that are broken, from 0 to 1; for hexudoku, of boards that start with conflicts
+    /// The share of wrong cases, from 0 to 1; for hexudoku, of boards that start with conflicts
     #[arg(long, value_name = "RATIO", default_value_t = 0.0, value_parser = ratio)]
     faulty: f64,
     /// The same seed gives the same bytes
@@ -38,18 +38,18 @@ pub struct Args {
     /// How many solutions a classic block has [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     solutions_per_block: Option<u32>,
-    /// Spread the cases over so many files, in the folder that --into names
+    /// Spread the cases over this many files in the folder of --into
     #[arg(long, value_name = "N", requires = "into",
           value_parser = clap::value_parser!(u64).range(1..))]
     files: Option<u64>,
     /// Write files into this folder instead of one stream to standard output
     #[arg(long, value_name = "DIR", requires = "files")]
     into: Option<PathBuf>,
-    /// Spread the files over so many folders in it
+    /// Spread the files over this many folders in it
     #[arg(long, value_name = "N", requires = "into",
           value_parser = clap::value_parser!(u64).range(1..))]
     folders: Option<u64>,
-    /// Write the right answers to this file; with --into, a file for each into this folder
+    /// Write the right answers to this file; with --into, one file per input file into this folder
     #[arg(long, value_name = "PATH")]
     answers: Option<PathBuf>,
 }
@@ -59,11 +59,11 @@ fn ratio(text: &str) -> Result<f64, String> {
     ratio.ok_or_else(|| "expected a number from 0 to 1, such as 0.25".into())
 }
 
-/// Makes what is asked for.
+/// Generates the cases.
 ///
 /// # Errors
 ///
-/// The arguments contradict each other, a file is there already, or something cannot be written.
+/// The arguments contradict each other, a file exists already, or something cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     check(&args)?;
     let solutions_per_block = args.solutions_per_block.unwrap_or(SOLUTIONS_PER_BLOCK);
@@ -90,7 +90,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A generator with buffers that are used again and again.
+/// A generator with its reused buffers.
 struct Work {
     generator: Generator,
     cases_per_write: u64,
@@ -99,7 +99,7 @@ struct Work {
 }
 
 impl Work {
-    /// Writes `cases` cases, and their answers if they are wanted.
+    /// Writes `cases` cases, and their answers if `answers` is given.
     fn write(
         &mut self,
         cases: u64,
@@ -122,13 +122,13 @@ impl Work {
     }
 }
 
-/// Refuses arguments that contradict each other, before anything is made.
+/// Refuses arguments that contradict each other, before anything is written.
 fn check(args: &Args) -> Result<(), Error> {
     let usage = |message| Err(Error::Usage(message));
     if args.kind != Kind::Classic && args.solutions_per_block.is_some() {
         return usage(format!("--solutions-per-block is for classic, not for {}", args.kind));
     }
-    // No file or folder that is asked for may stay empty.
+    // No file or folder may stay empty.
     if let Some(files) = args.files {
         if files > args.cases {
             return usage(format!("--files {files} is more than --cases {}", args.cases));
@@ -163,7 +163,7 @@ fn write_files(args: &Args, into: &Path, files: u64, work: &mut Work) -> Result<
     Ok(())
 }
 
-/// The name of the file with number `i`, from 0: its place in its folder, and the folder.
+/// The path of file number `i`, counted from 0.
 fn name_of(i: u64, files: u64, folders: Option<u64>) -> String {
     let Some(folders) = folders else {
         return format!("p{:0width$}.txt", i + 1, width = digits(files));
@@ -178,12 +178,12 @@ fn name_of(i: u64, files: u64, folders: Option<u64>) -> String {
     )
 }
 
-/// How many digits the numbers up to `most` are written with.
+/// How many digits numbers up to `most` are padded to.
 fn digits(most: u64) -> usize {
     most.to_string().len().max(4)
 }
 
-/// A file that was not there before.
+/// A file that did not exist before.
 struct NewFile {
     path: PathBuf,
     file: File,
@@ -213,7 +213,7 @@ mod tests {
     use super::name_of;
 
     #[test]
-    fn files_are_dealt_to_folders_in_turn() {
+    fn files_are_dealt_to_folders_round_robin() {
         assert_eq!(name_of(0, 3, None), "p0001.txt");
         assert_eq!(name_of(12_345, 50_000, None), "p12346.txt");
         let names = (0..5).map(|i| name_of(i, 5, Some(2))).collect::<Vec<_>>();

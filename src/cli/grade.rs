@@ -1,12 +1,12 @@
-//! `gridmark grade`: marks without the service, explained on the terminal.
+//! `gridmark grade`: marks files without the service and explains the marks on the terminal.
 
 use super::draw::Ink;
-use super::listing::{Listing, Output, Style, in_words};
+use super::listing::{Listing, Output, Style, summary};
 use super::screen::Screen;
 use super::table::Table;
 use super::walk::{self, Submission};
 use super::windows::Windows;
-use super::{Error, complain, tier};
+use super::{Error, print_error, tier};
 use crate::config::{Intake, Publish};
 use crate::model::rows::CaseRows;
 use crate::model::submission::Tally;
@@ -26,8 +26,8 @@ pub struct Args {
     /// Files, or folders of files
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Write a row per case into this new file, as the service's reports have it; - is standard
-    /// output, which has nothing else then
+    /// Write a row per case to this new file, as in the service's reports; - is standard output, which
+    /// then holds nothing else
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Explain every case that is not right, however many there are in a file
@@ -40,18 +40,18 @@ const NOT_RIGHT: u8 = 1;
 /// The exit code if something could not be graded at all.
 const TROUBLE: u8 = 2;
 
-/// Shows the mark of each case, and what is wrong with those that are not right.
+/// Shows the mark of each case and explains those that are not right.
 ///
 /// The exit code is 0 if all are right, 1 if some are not, and 2 if a file could not be graded,
-/// there was none, or the marks could not be written; what it was is told on standard error.
+/// there was none, or the marks could not be written; standard error says which.
 ///
 /// # Errors
 ///
-/// Nobody reads standard output any more.
+/// The reader of standard output is gone.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     match grade_all(&args) {
         Err(error) if !error.is_closed_pipe() => {
-            complain(&error.with_causes());
+            print_error(&error.with_causes());
             Ok(ExitCode::from(TROUBLE))
         }
         result => result,
@@ -61,10 +61,10 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
 fn grade_all(args: &Args) -> Result<ExitCode, Error> {
     let (submissions, troubles) = walk::submissions(&args.paths, &Intake::default());
     let mut trouble = !troubles.is_empty();
-    troubles.iter().for_each(|trouble| complain(&trouble.with_causes()));
+    troubles.iter().for_each(|trouble| print_error(&trouble.with_causes()));
     if submissions.is_empty() {
         if !trouble {
-            complain("there is no file to grade");
+            print_error("there is no file to grade");
         }
         return Ok(ExitCode::from(TROUBLE));
     }
@@ -82,16 +82,16 @@ fn grade_all(args: &Args) -> Result<ExitCode, Error> {
     for (submission, name) in submissions.iter().zip(&names) {
         match grading.grade(submission, Listing::new(style, name)) {
             Ok(tally) => total.add(&tally),
-            // What is wrong with one file keeps none of the others from being graded.
-            Err(error) if error.is_about(&submission.path) => {
+            // An error in one file does not keep the others from being graded.
+            Err(error) if error.concerns(&submission.path) => {
                 trouble = true;
-                grading.screen.aside(|| complain(&error.with_causes()))?;
+                grading.screen.suspend(|| print_error(&error.with_causes()))?;
             }
             Err(error) => return Err(error),
         }
     }
     if submissions.len() > 1 {
-        let total = in_words(&total);
+        let total = summary(&total);
         grading.screen.show(&format!("\n{} files, {total}\n", submissions.len()))?;
     }
     grading.end()?;
@@ -103,7 +103,7 @@ fn grade_all(args: &Args) -> Result<ExitCode, Error> {
     })
 }
 
-/// How files are graded, and where their marks go.
+/// The state of a run: how files are graded and where their marks go.
 struct Grading {
     judge: Judge,
     marks: Vec<Mark>,
@@ -133,7 +133,7 @@ impl Grading {
         listing.end(&mut self.screen)
     }
 
-    /// Writes what has not been written yet.
+    /// Writes what is still buffered.
     fn end(mut self) -> Result<(), Error> {
         if let Some(table) = &mut self.table {
             table.flush()?;

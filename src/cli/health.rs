@@ -1,8 +1,8 @@
-//! `gridmark health`: whether the service is well, asked from outside.
+//! `gridmark health`: asks the service over HTTP whether it is ready or alive.
 
 use super::Error;
-use super::asked::Whose;
 use super::config::address as typed_address;
+use super::target::ServiceArgs;
 use crate::config::Origin;
 use crate::model::escape;
 use crate::service::http::{self, Answer};
@@ -15,38 +15,37 @@ use std::process::ExitCode;
 /// The arguments of `gridmark health`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The first line is the answer, and the lines below it say why. The service is asked at the address
-that it has written into its state folder, or, for somebody who may not look there, at http.listen,
-if that is set.
+The first line is the answer; the lines below it say why. The address is the one that the service
+has written into its state folder or, for users who may not read that, http.listen if it is set.
 
-Exit code: 0 if it is well, 1 if not or if it does not answer, 2 if the command was typed wrongly.")]
+Exit code: 0 if it is ready (or alive), 1 if not or if it does not answer, 2 for a usage error.")]
 pub struct Args {
-    /// Ask whether it is alive (/livez), not whether it takes files (/readyz)
+    /// Ask whether it is alive (/livez) instead of whether it takes files (/readyz)
     #[arg(long)]
     live: bool,
-    /// Ask whoever listens at this address
+    /// Ask at this address
     #[arg(long, value_name = "ADDR", value_parser = typed_address,
         conflicts_with_all = ["root", "config"])]
     at: Option<SocketAddr>,
     #[command(flatten)]
-    whose: Whose,
+    service: ServiceArgs,
 }
 
-/// Asks, and tells the answer.
+/// Asks and prints the answer.
 ///
 /// # Errors
 ///
 /// The settings are wrong, or standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    let (path, well, ill) =
+    let (path, good, bad) =
         if args.live { ("/livez", "alive", "stuck") } else { ("/readyz", "ready", "not ready") };
-    let asked = match args.at {
+    let response = match args.at {
         Some(address) => ask(address, path),
-        None => address(&args.whose)?.and_then(|address| ask(address, path)),
+        None => address(&args.service)?.and_then(|address| ask(address, path)),
     };
-    let (code, first, reasons) = match asked {
-        Ok(Answer { status: 200, .. }) => (ExitCode::SUCCESS, well, String::new()),
-        Ok(Answer { body, .. }) => (ExitCode::FAILURE, ill, body),
+    let (code, first, reasons) = match response {
+        Ok(Answer { status: 200, .. }) => (ExitCode::SUCCESS, good, String::new()),
+        Ok(Answer { body, .. }) => (ExitCode::FAILURE, bad, body),
         Err(why) => (ExitCode::FAILURE, "no answer", why),
     };
     let mut text = format!("{first}\n");
@@ -57,9 +56,9 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     Ok(code)
 }
 
-/// Where that service says that it listens, or why that is not known.
-fn address(whose: &Whose) -> Result<Result<SocketAddr, String>, Error> {
-    let loaded = whose.loaded()?;
+/// The address that the service has written down, or why it is not known.
+fn address(service: &ServiceArgs) -> Result<Result<SocketAddr, String>, Error> {
+    let loaded = service.loaded()?;
     let paths = &loaded.settings.paths;
     let root = escape::path(&paths.root);
     let lock = paths.lock();
@@ -69,11 +68,11 @@ fn address(whose: &Whose) -> Result<Result<SocketAddr, String>, Error> {
         Err(error) => {
             let listen = loaded.settings.http.listen;
             return Ok(match Denied::of(&lock) {
-                // Whoever sets it says that it is this service's.
+                // An explicit setting says that the address is this service's.
                 Some(_) if *loaded.origin("http.listen") != Origin::Default => Ok(listen),
                 Some(denied) => Err(format!(
-                    "it cannot be told which service is this root's: {denied}\n{}, or ask whoever \
-                     listens at an address: `gridmark health --at {listen}`",
+                    "the service of this root cannot be identified: {denied}\n{}, or ask at an address: \
+                     `gridmark health --at {listen}`",
                     denied.remedy("gridmark health ...")
                 )),
                 None => Err(format!("cannot read {}: {error}", escape::path(&lock))),
@@ -84,12 +83,12 @@ fn address(whose: &Whose) -> Result<Result<SocketAddr, String>, Error> {
     Ok(holder.address.ok_or_else(|| format!("process {process} serves no address yet")))
 }
 
-/// What is answered there, if it is what gridmark answers.
+/// The answer at this address, if it is one that gridmark gives.
 fn ask(address: SocketAddr, path: &str) -> Result<Answer, String> {
     match http::ask(address, path) {
         Ok(answer @ Answer { status: 200 | 503, .. }) => Ok(answer),
         Ok(Answer { status, .. }) => {
-            Err(format!("{address}: it answers {status}, as gridmark does not"))
+            Err(format!("{address}: the answer has status {status}, which gridmark does not give"))
         }
         Err(error) => Err(format!("{address}: {error}")),
     }

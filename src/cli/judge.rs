@@ -11,25 +11,25 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The answers, on standard output:
-  killer    OK or NotOK, a line for each diagram
-  classic   Y or N for each solution, a line for each block
-  hexudoku  how many blanks Lazy Larry fills, a line for each board
+  killer    OK or NotOK, a line per diagram
+  classic   Y or N per solution, a line per block
+  hexudoku  how many blanks Lazy Larry fills, a line per board
 
-What cannot be read answers NotOK, N or 0, and is told on standard error as
+An unreadable case answers NotOK, N or 0 and is reported on standard error as
 FILE:LINE:COLUMN: MESSAGE.
 
 Exit code: 0 if everything was readable, right or wrong; else 1.")]
 pub struct Args {
-    /// Which puzzle the input holds
+    /// The kind of puzzle in the input
     #[arg(value_parser = super::kinds())]
     kind: Kind,
     /// The input [default: standard input]
     file: Option<PathBuf>,
 }
 
-/// Answers for each case on standard output, and says on standard error what cannot be read.
+/// Prints an answer per case on standard output and reports unreadable cases on standard error.
 ///
-/// An unreadable case answers as a wrong one does; an input without any case has no answer.
+/// An unreadable case answers like a wrong one; an input without any case has no answer.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The table of marks, and under each case that is not right what is wrong with it.
+//! The table of marks on the terminal, with an explanation below each case that is not right.
 
 use super::Error;
 use super::draw::{self, Ink};
@@ -7,11 +7,11 @@ use crate::model::submission::Tally;
 use gridmark_core::board::{Fault, Kind, Mark, Verdict};
 use gridmark_core::format::{Case, CaseText, classic, killer};
 
-/// A file with more cases than this gets one line for all that are right.
+/// A file with more cases than this gets one line for all correct cases.
 const CASES_LISTED_MAX: u64 = 20;
-/// How many cases that are not right are explained, in a file with more cases than are listed.
+/// How many cases are explained in a file with more cases than that, without `--all`.
 const CASES_EXPLAINED_MAX: u64 = 20;
-/// A longer name makes its line longer than the others.
+/// Width of the name column at most; a longer name makes its line longer.
 const NAME_WIDTH_MAX: usize = 48;
 
 /// Where the table goes.
@@ -25,12 +25,12 @@ pub(super) trait Output {
 pub(super) struct Style {
     ink: Ink,
     name_width: usize,
-    /// Whether every case that is not right is explained.
+    /// Whether every case that is not right is explained (`--all`).
     all: bool,
 }
 
-/// A tally without what there is none of: `12 cases: 10 correct, 2 wrong`.
-pub(super) fn in_words(tally: &Tally) -> String {
+/// A tally in words, without its zeros: `12 cases: 10 correct, 2 wrong`.
+pub(super) fn summary(tally: &Tally) -> String {
     let cases = tally.cases();
     let mut words = format!("{cases} case{}", if cases == 1 { "" } else { "s" });
     let mut between = ": ";
@@ -62,7 +62,7 @@ impl Style {
         Style { ink, name_width: longest.clamp("submission".len(), NAME_WIDTH_MAX), all }
     }
 
-    /// The head of the table.
+    /// The header of the table.
     pub(super) fn head(&self) -> String {
         let width = self.name_width;
         format!("{:<width$}  {:>7}  kind      verdict     answer  faults\n", "submission", "case")
@@ -91,8 +91,9 @@ pub(super) struct Listing<'a> {
     name: &'a str,
     kind: Option<Kind>,
     tally: Tally,
-    /// What is shown of the first cases: of each, whether it is right, and the text.
-    held: Vec<(bool, String)>,
+    /// The first cases, until it is known whether there are too many to list: whether each is right,
+    /// and its text.
+    first: Vec<(bool, String)>,
     explained: u64,
     unexplained: u64,
 }
@@ -104,18 +105,18 @@ impl<'a> Listing<'a> {
             name,
             kind: None,
             tally: Tally::default(),
-            held: Vec::new(),
+            first: Vec::new(),
             explained: 0,
             unexplained: 0,
         }
     }
 
-    /// How many cases were taken in.
+    /// How many cases there were so far.
     pub(super) fn cases(&self) -> u64 {
         self.tally.cases()
     }
 
-    /// Takes in the next case.
+    /// Adds the next case.
     pub(super) fn case(
         &mut self,
         window: &Window<'_>,
@@ -127,10 +128,10 @@ impl<'a> Listing<'a> {
         self.tally.count(mark);
         let right = matches!(mark.verdict(), Verdict::Correct | Verdict::Counted);
         if self.tally.cases() <= CASES_LISTED_MAX {
-            self.held.push((right, self.told(window, case, mark)));
+            self.first.push((right, self.describe(window, case, mark)));
             return Ok(());
         }
-        for (right, text) in self.held.drain(..) {
+        for (right, text) in self.first.drain(..) {
             if !right {
                 self.explained += 1;
                 output.show(&text)?;
@@ -141,16 +142,16 @@ impl<'a> Listing<'a> {
         }
         if self.style.all || self.explained < CASES_EXPLAINED_MAX {
             self.explained += 1;
-            output.show(&self.told(window, case, mark))
+            output.show(&self.describe(window, case, mark))
         } else {
             self.unexplained += 1;
             Ok(())
         }
     }
 
-    /// Shows what is still to be shown; what was marked in all.
+    /// Shows what is still pending and returns the tally.
     pub(super) fn end(self, output: &mut impl Output) -> Result<Tally, Error> {
-        for (_, text) in &self.held {
+        for (_, text) in &self.first {
             output.show(text)?;
         }
         if self.unexplained > 0 {
@@ -166,14 +167,14 @@ impl<'a> Listing<'a> {
                 verdict: None,
                 answer: "",
                 faults: "",
-                note: &in_words(&self.tally),
+                note: &summary(&self.tally),
             }))?;
         }
         Ok(self.tally)
     }
 
-    /// The line of one case, and what is wrong with it.
-    fn told(&self, window: &Window<'_>, case: &Case, mark: &Mark) -> String {
+    /// The line of one case and its explanation.
+    fn describe(&self, window: &Window<'_>, case: &Case, mark: &Mark) -> String {
         let answer = match (mark, self.kind) {
             (Mark::Unreadable(_), _) | (_, None) => "-".into(),
             (_, Some(kind)) => mark.answer(kind),
@@ -195,7 +196,7 @@ impl<'a> Listing<'a> {
         });
         let explained = match mark {
             Mark::Correct | Mark::Counted(_) => return text,
-            Mark::Wrong(faults) => self.drawn(window, case, faults),
+            Mark::Wrong(faults) => self.draw(window, case, faults),
             Mark::Unreadable(why) => {
                 let (text, first_line) = window.text_from(case, why.line);
                 let line = draw::offending_line(text, first_line, why);
@@ -212,8 +213,8 @@ impl<'a> Listing<'a> {
         text
     }
 
-    /// The grid with the bad cells marked, and every fault in words.
-    fn drawn(&self, window: &Window<'_>, case: &Case, faults: &[Fault]) -> String {
+    /// The grid with the wrong cells marked, and every fault in words.
+    fn draw(&self, window: &Window<'_>, case: &Case, faults: &[Fault]) -> String {
         let ink = self.style.ink;
         let mut text = match &case.text {
             CaseText::Classic { .. } => {

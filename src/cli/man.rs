@@ -16,10 +16,10 @@ To read a page without installing it:
 
 Exit code: 0, or 1 if a page cannot be written.")]
 pub struct Args {
-    /// The command whose page is printed; without one it is the page of gridmark itself
+    /// The command whose page is printed [default: gridmark itself]
     #[arg(value_name = "COMMAND", conflicts_with = "into")]
     command: Option<String>,
-    /// Write all pages into this folder, which is made if need be
+    /// Write all pages into this folder, created if needed
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
 }
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         None => &whole,
         Some(name) => commands(&whole)
             .find(|command| command.get_name() == name)
-            .ok_or_else(|| Error::Usage(format!("`{name}` is no command of gridmark")))?,
+            .ok_or_else(|| Error::Usage(format!("gridmark has no command `{name}`")))?,
     };
     io::stdout().write_all(&page(command)?).map_err(Error::Output)?;
     Ok(ExitCode::SUCCESS)
@@ -59,7 +59,7 @@ fn page(command: &Command) -> Result<Vec<u8>, Error> {
     let version = concat!("gridmark ", env!("CARGO_PKG_VERSION"));
     let man = Man::new(command.clone());
     let title = man.get_filename().trim_end_matches(".1").to_uppercase();
-    // An empty date would be left out, and what follows would be taken for it.
+    // An empty date would be dropped and the next field taken for it.
     let man = man.title(title).date(" ").source(version).manual("gridmark manual");
     let mut page = Vec::new();
     let parts = (|| {
@@ -80,7 +80,7 @@ fn page(command: &Command) -> Result<Vec<u8>, Error> {
     Ok(page)
 }
 
-/// How the command is typed, each option with what it takes.
+/// The synopsis: every option with its value.
 fn synopsis(command: &Command) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["SYNOPSIS"]);
@@ -118,8 +118,7 @@ fn synopsis(command: &Command) -> Roff {
     roff
 }
 
-/// What stands below the options in the help: paragraphs, and lines that are indented, which stay as
-/// they are.
+/// The text below the options in the help: paragraphs, and indented lines, which stay as they are.
 fn notes_section(notes: &str) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["NOTES"]);

@@ -2,7 +2,6 @@
 //!
 //! Each command is a module with its `Args` and its `run`.
 
-mod asked;
 pub mod backup;
 pub mod completions;
 pub mod config;
@@ -20,6 +19,7 @@ pub mod retry;
 mod screen;
 pub mod serve;
 mod table;
+mod target;
 pub mod verify;
 mod walk;
 pub mod why;
@@ -47,13 +47,13 @@ pub struct Cli {
     command: Option<Command>,
 }
 
-/// What the variable is called that sets the kernels.
+/// The environment variable that sets the kernels.
 const TIER_VARIABLE: &str = "GRIDMARK_GRADE_TIER";
 
 const FIRST_STEPS: &str = "\
 First steps:
-  gridmark serve            Then put files into the folder inbox; the marks come into reports.
-  gridmark grade FILE       The marks of one file, here and now.
+  gridmark serve            Then put files into the folder inbox; the marks appear in reports.
+  gridmark grade FILE       Mark one file now.
   gridmark COMMAND --help   What a command takes, and its exit codes.";
 
 #[derive(Debug, Subcommand)]
@@ -64,39 +64,39 @@ enum Command {
     Why(why::Args),
     /// Check this machine before the event
     Doctor(doctor::Args),
-    /// Say whether the service is well
+    /// Say whether the service is ready or alive
     Health(health::Args),
-    /// Have the service that runs read its settings anew
+    /// Make the running service read its settings again
     Reload(reload::Args),
-    /// Hand in again what lies in quarantine
+    /// Return quarantined submissions to the inbox
     Retry(retry::Args),
-    /// Say whether archive, ledger and reports agree, and write reports anew
+    /// Check that archive, ledger and reports agree, or rebuild reports
     Verify(verify::Args),
-    /// Copy ledger, archive and reports, also while the service runs
+    /// Copy ledger, archive and reports, even while the service runs
     Backup(backup::Args),
-    /// Answer as the source problems ask for, from standard input to standard output
+    /// Print the answers that the source problems ask for
     Judge(judge::Args),
     /// Mark files and explain the marks
     Grade(grade::Args),
     /// Fill hexudoku boards as Lazy Larry does
     Fill(fill::Args),
-    /// Make work to grade, whose right answers are known
+    /// Generate cases whose right answers are known
     Generate(generate::Args),
     /// Show the settings in force and where each came from, or check a settings file
     Config(config::Args),
-    /// Print what lets a shell complete the command line
+    /// Print the completion script of a shell
     Completions(completions::Args),
     /// Print the manual
     Man(man::Args),
 }
 
-/// Does what the command line says.
+/// Runs the command.
 ///
 /// # Errors
 ///
-/// Whatever kept the command from being done.
+/// The command failed; the error says why.
 pub fn run(cli: Cli) -> Result<ExitCode, Error> {
-    outlive_file_size_limit();
+    survive_file_size_limit();
     match cli.command {
         None => {
             Cli::command().print_help().map_err(Error::Output)?;
@@ -120,27 +120,27 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
     }
 }
 
-/// Has a write fail that would make a file larger than files may be (`ulimit -f`), so that it is told:
-/// the signal that comes with it ends a process that does not listen to it.
-fn outlive_file_size_limit() {
+/// Handles SIGXFSZ, so that a write beyond the file size limit (`ulimit -f`) fails with an error that
+/// can be reported; by default the signal ends the process.
+fn survive_file_size_limit() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
     if let Ok(runtime) = runtime {
         let _inside = runtime.enter();
-        // It is listened to from now on, also when the runtime is gone. Where that cannot be had,
-        // everything else goes on as it would.
+        // The handler stays when the runtime is gone. Without it the limit ends the process, and
+        // nothing else changes.
         let _ = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
     }
 }
 
-/// Says on standard error what went wrong: on one line, whatever names and values are in it.
-pub fn complain(told: &str) {
-    // Where standard error is closed too, the exit code is all that can be told.
+/// Prints an error on standard error: on one line, whatever names and values are in it.
+pub fn print_error(message: &str) {
+    // If standard error is closed, the exit code has to do.
     let prefix = if log::is_journal() { log::ERROR_PREFIX } else { "" };
-    let _ = writeln!(io::stderr(), "{prefix}gridmark: {}", escape::line(&told));
+    let _ = writeln!(io::stderr(), "{prefix}gridmark: {}", escape::line(&message));
 }
 
-/// The kernels that commands without a settings file judge with: those that `GRIDMARK_GRADE_TIER`
-/// names, if it is set.
+/// The kernels for commands without a settings file: those that `GRIDMARK_GRADE_TIER` names, or the
+/// fastest.
 fn tier() -> Result<Tier, Error> {
     let variable = config::variables()?.into_iter().find(|(name, _)| name == TIER_VARIABLE);
     let loaded = crate::config::load(None, variable.into_iter(), [])?;
@@ -155,12 +155,12 @@ fn tier_of(loaded: &Loaded) -> Result<Tier, Error> {
     })
 }
 
-/// How a kind is typed.
+/// The parser of a kind on the command line.
 fn kinds() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::word)).try_map(|word| word.parse::<Kind>())
 }
 
-/// Why a command was not done.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or folder cannot be used.
@@ -168,7 +168,7 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was tried: `read`, `write`, `create`, ...
+        /// The operation: `read`, `write`, `create`, ...
         doing: &'static str,
         /// Why it failed.
         source: io::Error,
@@ -179,7 +179,7 @@ pub enum Error {
     /// The settings are wrong.
     #[error(transparent)]
     Config(#[from] crate::config::Error),
-    /// The kernels that are set cannot be had.
+    /// The kernels that are set cannot run here.
     #[error("{origin}: `grade.tier`")]
     Tier {
         /// Where they are set.
@@ -193,16 +193,16 @@ pub enum Error {
     /// The service cannot run.
     #[error(transparent)]
     Service(#[from] crate::service::Error),
-    /// It cannot be looked whether all agrees.
+    /// Archive, ledger and reports cannot be compared.
     #[error(transparent)]
     Verify(crate::audit::verify::Error),
-    /// The command was not typed as it must be.
+    /// The command line is wrong.
     #[error("{0}")]
     Usage(String),
 }
 
 impl Error {
-    /// What makes an error of what the system says when it cannot do something with `path`.
+    /// Makes an error of what the system answered when `doing` failed on `path`.
     fn io(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
         move |source| Error::Io { path: path.to_owned(), doing, source }
     }
@@ -212,9 +212,9 @@ impl Error {
         escape::with_causes(self)
     }
 
-    /// The same as one of usage, if a setting is refused: no other try can be better. A settings file
-    /// that cannot be read may be there the next time.
-    fn into_mistake(self) -> Error {
+    /// Turns a refused setting into a usage error: trying again cannot help. A settings file that
+    /// cannot be read stays as it is, since it may be there the next time.
+    fn into_usage_error(self) -> Error {
         match self {
             Error::Config(crate::config::Error::Read { .. }) => self,
             Error::Config(_) | Error::Tier { .. } => Error::Usage(self.with_causes()),
@@ -222,18 +222,17 @@ impl Error {
         }
     }
 
-    /// Whether a file or folder cannot be used, and it is this one.
-    fn is_about(&self, file: &Path) -> bool {
+    /// Whether this is an I/O error on this file or folder.
+    fn concerns(&self, file: &Path) -> bool {
         matches!(self, Error::Io { path, .. } if path == file)
     }
 
-    /// Whether whoever read our standard output has read enough (`gridmark ... | head`), which is
-    /// no failure.
+    /// Whether the reader of standard output is gone (`gridmark ... | head`), which is no failure.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Error::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// The exit code of the process: 2 if the command was typed wrongly, else 1.
+    /// The exit code of the process: 2 for a usage error, else 1.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Error::Usage(_) => ExitCode::from(2),

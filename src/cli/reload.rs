@@ -1,7 +1,7 @@
-//! `gridmark reload`: the service that runs reads its settings anew, and says what came of it.
+//! `gridmark reload`: makes the running service read its settings again and prints the result.
 
-use super::asked::Whose;
-use super::{Error, complain};
+use super::target::ServiceArgs;
+use super::{Error, print_error};
 use crate::config::Paths;
 use crate::model::escape;
 use crate::service::http::{self, Answer};
@@ -18,43 +18,42 @@ use std::time::{Duration, Instant};
 
 /// How long the service may take to read its settings.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(20);
-/// The pause between two looks for its answer.
+/// The pause between two requests for its answer.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Where it answers.
+/// The HTTP path where it answers.
 const PATH: &str = "/reloads";
 
 /// The arguments of `gridmark reload`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The service reads its settings file once more. Its flags, and the variables of its environment, are
-those with which it was started, and so is the file: one that is named with --config has to be the
-same. If the file is wrong, all stays as it is. The settings file that
-comes with gridmark says which settings need a restart. SIGHUP does the same, and what comes of it
-is told in the log.
+The service reads its settings file again. Flags and environment variables stay those with which it
+was started, and so does the path of the file: --config has to name the same one. If the file is
+wrong, nothing changes. The settings file that comes with gridmark says which settings need a
+restart. SIGHUP does the same, with the result in the log.
 
-Exit code: 0 if the settings are in force, but for those that need a restart; 1 if they were
-refused, or no service could be asked; 2 if the command was typed wrongly.")]
+Exit code: 0 if the settings are in force, except those that need a restart; 1 if they were refused
+or no service answered; 2 for a usage error.")]
 pub struct Args {
     #[command(flatten)]
-    whose: Whose,
+    service: ServiceArgs,
 }
 
-/// Has the service read its settings anew, and says what came of it.
+/// Makes the service read its settings again and prints the result.
 ///
 /// # Errors
 ///
-/// The settings are wrong, so that it cannot be told where the service works; or standard output
-/// cannot be written.
+/// The settings are wrong, so that the service cannot be found, or standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    // A file that is wrong is the service's to refuse, as long as it is known which service.
-    let settings = args.whose.settings().or_else(|wrong| args.whose.by_root().ok_or(wrong)?)?;
-    let answer = ask(&settings.paths, args.whose.file());
+    // As long as --root says which service is meant, a wrong file is for the service to refuse.
+    let settings =
+        args.service.settings().or_else(|wrong| args.service.by_root().ok_or(wrong)?)?;
+    let answer = ask(&settings.paths, args.service.file());
     let refused = match &answer {
         Ok(lines) => lines.lines().find_map(|line| line.strip_prefix("refused ")),
         Err(why) => Some(why.as_str()),
     };
     if let Some(why) = refused {
-        complain(why);
+        print_error(why);
         return Ok(ExitCode::FAILURE);
     }
     let text = shown(answer.as_deref().unwrap_or_default());
@@ -62,7 +61,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What came of a reload, for people.
+/// The result of a reload in words.
 fn shown(lines: &str) -> String {
     let mut text = String::new();
     for line in lines.lines() {
@@ -79,8 +78,8 @@ fn shown(lines: &str) -> String {
     if text.is_empty() { "no setting has changed\n".to_owned() } else { text }
 }
 
-/// Asks the service that works there to read its settings, from this file if one is named, and waits
-/// for what it says; or why it cannot be asked.
+/// Makes the service of this root read its settings, from `file` if one is named, and waits for the
+/// result.
 fn ask(paths: &Paths, file: Option<&Path>) -> Result<String, String> {
     let root = escape::path(&paths.root);
     let lock = paths.lock();
@@ -95,11 +94,13 @@ fn ask(paths: &Paths, file: Option<&Path>) -> Result<String, String> {
         }
     };
     let process = holder.process;
-    // Nobody else is to get the signal: it would end most programs.
+    // SIGHUP ends most programs, so it must reach this process and no other.
     match is_held(&lock, process) {
         Some(true) => {}
         Some(false) => return Err(none()),
-        None => return Err(format!("the system does not say whether process {process} is it")),
+        None => {
+            return Err(format!("the system does not say whether process {process} is the service"));
+        }
     }
     let address = holder.address.ok_or_else(|| format!("process {process} serves no address"))?;
     let Told { file: theirs, reloads: before, .. } = reloads(address, process)?;
@@ -116,7 +117,9 @@ fn ask(paths: &Paths, file: Option<&Path>) -> Result<String, String> {
             return Ok(told.lines);
         }
         if start.elapsed() > ANSWER_TIME_MAX {
-            return Err(format!("process {process} was asked, and does not say what came of it"));
+            return Err(format!(
+                "process {process} got the signal, but reports no result; see its log"
+            ));
         }
         std::thread::sleep(PAUSE);
     }
@@ -128,7 +131,7 @@ fn signal(process: u32) -> io::Result<()> {
     Ok(kill_process(pid, Signal::HUP)?)
 }
 
-/// Makes sure that the process reads its settings from `file`; `theirs` is the file that it reads.
+/// Checks that the process reads its settings from `file`; `theirs` is the file that it reads.
 fn is_read(process: u32, file: &Path, theirs: Option<&Path>) -> Result<(), String> {
     let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
     if theirs.is_some_and(|theirs| whole(theirs) == whole(file)) {
@@ -137,13 +140,13 @@ fn is_read(process: u32, file: &Path, theirs: Option<&Path>) -> Result<(), Strin
     let file = escape::path(file);
     Err(match theirs {
         Some(theirs) => format!(
-            "process {process} reads its settings from {}, not from {file}; nothing is read anew: \
+            "process {process} reads its settings from {}, not from {file}; nothing was reloaded: \
              change that file, or start the service with --config {file}",
             escape::path(theirs)
         ),
         None => format!(
-            "process {process} was started without a settings file, and reads none; nothing is read \
-             anew: start the service with --config {file}"
+            "process {process} was started without a settings file, and reads none; nothing was \
+             reloaded: start the service with --config {file}"
         ),
     })
 }

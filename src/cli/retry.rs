@@ -1,7 +1,7 @@
-//! `gridmark retry`: what lies in quarantine goes back into the inbox.
+//! `gridmark retry`: returns quarantined submissions to the inbox.
 
-use super::asked::{Asked, Whose, asked, open_ledger};
-use super::{Error, complain};
+use super::target::{ServiceArgs, Target, open_ledger};
+use super::{Error, print_error};
 use crate::model::escape;
 use crate::store::archive::{Archive, Put};
 use crate::store::ledger::{Ledger, Record};
@@ -9,37 +9,37 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The exit code if something was not put back.
+/// The exit code if a submission was not returned.
 const NOT_ALL: u8 = 1;
-/// The exit code if nothing can be done at all.
+/// The exit code if nothing could be done at all.
 const TROUBLE: u8 = 2;
 
 /// The arguments of `gridmark retry`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The file goes back into the inbox under its own name, never over another one, and is graded as the
-next attempt by the service that runs, or by the next one. The reason that lay beside it goes.
+The file returns to the inbox under its own name, never over another file, and is graded as the next
+attempt, now or when the service starts. The file with the reason is removed.
 
 Exit code: 0 if all of them are back in the inbox, 1 if not, 2 if nothing could be done.",
     group = clap::ArgGroup::new("which").required(true))]
 pub struct Args {
-    /// Submissions by name, as reports show it, or paths of files in quarantine
+    /// Submissions by name as reports show it, or paths of files in quarantine
     #[arg(value_name = "NAME", group = "which")]
     names: Vec<PathBuf>,
-    /// All submissions that lie in quarantine
+    /// All submissions in quarantine
     #[arg(long, group = "which")]
     all: bool,
     #[command(flatten)]
-    whose: Whose,
+    service: ServiceArgs,
 }
 
-/// Puts submissions back, and says for each what was done.
+/// Returns submissions to the inbox and reports what was done for each.
 ///
 /// # Errors
 ///
 /// The settings are wrong, or standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    let paths = args.whose.settings()?.paths;
+    let paths = args.service.settings()?.paths;
     let prepared = (|| {
         let Some(ledger) = open_ledger(&paths)? else {
             let state = paths.state();
@@ -55,7 +55,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     let (archive, quarantined) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
-            complain(&error.with_causes());
+            print_error(&error.with_causes());
             return Ok(ExitCode::from(TROUBLE));
         }
     };
@@ -65,25 +65,27 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
             all_done &= retry(&archive, record)?;
         }
         if quarantined.is_empty() {
-            tell("nothing lies in quarantine")?;
+            print("quarantine is empty")?;
         }
     }
     for typed in &args.names {
-        let meant = meant(asked(&paths, typed), &quarantined);
+        let matches = matching(Target::resolve(&paths, typed), &quarantined);
         let typed = escape::path(typed);
-        match meant[..] {
+        match matches[..] {
             [record] => all_done &= retry(&archive, record)?,
             [] => {
-                complain(&format!("{typed}: no such submission lies in quarantine"));
+                print_error(&format!("{typed}: no such submission is in quarantine"));
                 all_done = false;
             }
             _ => {
-                let places = meant.iter().map(|record| {
+                let places = matches.iter().map(|record| {
                     let place = paths.quarantine().join(record.claimed.archived_as.as_path());
                     escape::path(&place).to_string()
                 });
                 let places = places.collect::<Vec<_>>().join(", ");
-                complain(&format!("{typed}: several lie in quarantine, say which: {places}"));
+                print_error(&format!(
+                    "{typed}: several submissions of this name are in quarantine; give one of these paths: {places}"
+                ));
                 all_done = false;
             }
         }
@@ -91,43 +93,43 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     Ok(if all_done { ExitCode::SUCCESS } else { ExitCode::from(NOT_ALL) })
 }
 
-/// The submissions that failed and lie in quarantine.
+/// The failed submissions whose file is in quarantine.
 fn quarantined(ledger: &Ledger, archive: &Archive) -> Result<Vec<Record>, Error> {
     let mut failed = ledger.failed().map_err(crate::service::Error::from)?;
     failed.retain(|record| archive.is_in_quarantine(&record.claimed.archived_as));
     Ok(failed)
 }
 
-fn meant(asked: Asked, quarantined: &[Record]) -> Vec<&Record> {
+fn matching(target: Target, quarantined: &[Record]) -> Vec<&Record> {
     let of_name = |name| quarantined.iter().filter(move |record| record.claimed.name == name);
-    match asked {
-        Asked::Quarantine(place) => {
+    match target {
+        Target::Quarantine(place) => {
             quarantined.iter().filter(|record| record.claimed.archived_as == place).collect()
         }
-        Asked::Inbox(name) => of_name(name).collect(),
-        Asked::Named(names) => {
+        Target::Inbox(name) => of_name(name).collect(),
+        Target::Named(names) => {
             let found = names.into_iter().map(|name| of_name(name).collect::<Vec<_>>());
             found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
         }
-        Asked::Archive(_) | Asked::WholeFolder | Asked::Elsewhere => Vec::new(),
+        Target::Archive(_) | Target::WholeFolder | Target::Elsewhere => Vec::new(),
     }
 }
 
-/// Puts one submission back; whether that could be done.
+/// Returns one submission to the inbox; false if that failed.
 fn retry(archive: &Archive, record: &Record) -> Result<bool, Error> {
     let claimed = &record.claimed;
     let (name, place) = (&claimed.name, shown(&archive.inbox().join(claimed.name.as_path())));
     match archive.retry(claimed.id, &claimed.archived_as, name, &record.note()) {
         Ok(Put::There) => {
-            tell(&format!("{name}: attempt {} is back in the inbox: {place}", claimed.attempt))?;
+            print(&format!("{name}: attempt {} is back in the inbox: {place}", claimed.attempt))?;
             Ok(true)
         }
         Ok(Put::Occupied) => {
-            complain(&format!("{name}: it stays in quarantine, since {place} is there already"));
+            print_error(&format!("{name}: stays in quarantine, because {place} exists already"));
             Ok(false)
         }
         Err(error) => {
-            complain(&format!("{name}: it cannot be moved to {place}: {error}"));
+            print_error(&format!("{name}: cannot be moved to {place}: {error}"));
             Ok(false)
         }
     }
@@ -137,6 +139,6 @@ fn shown(path: &Path) -> String {
     escape::path(path).to_string()
 }
 
-fn tell(text: &str) -> Result<(), Error> {
+fn print(text: &str) -> Result<(), Error> {
     writeln!(io::stdout(), "{text}").map_err(Error::Output)
 }

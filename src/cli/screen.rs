@@ -1,4 +1,4 @@
-//! Standard output, with a progress bar beside it where that helps.
+//! Standard output, with a progress bar on standard error for long runs.
 
 use super::Error;
 use super::listing::Output;
@@ -6,23 +6,22 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// Text is written when there is so much of it, in bytes.
+/// Text is written in parts of this many bytes.
 const TEXT_BYTES: usize = 16 << 10;
-/// What takes less gets no progress bar.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// A shorter run shows no progress bar.
+const BAR_DELAY: Duration = Duration::from_secs(1);
 
-/// Standard output, written in large parts, and a bar on standard error if that is a terminal and
-/// it takes long.
+/// Buffered standard output, and a bar on standard error if that is a terminal.
 pub(super) struct Screen {
     text: String,
-    /// Whether standard output is ours.
+    /// Whether text goes to standard output.
     shows: bool,
     bar: ProgressBar,
     started: Instant,
 }
 
 impl Screen {
-    /// A screen for work on so many bytes, which shows nothing but the bar unless it `shows`.
+    /// A screen for an input of `bytes` bytes; unless `shows`, it shows nothing but the bar.
     pub(super) fn new(bytes: u64, shows: bool) -> Screen {
         let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {eta} left");
@@ -32,22 +31,22 @@ impl Screen {
         Screen { text: String::new(), shows, bar, started: Instant::now() }
     }
 
-    /// So many more bytes are done.
+    /// Advances the bar.
     pub(super) fn advance(&mut self, bytes: u64) {
-        if self.bar.is_hidden() && self.started.elapsed() > PATIENCE {
+        if self.bar.is_hidden() && self.started.elapsed() > BAR_DELAY {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.inc(bytes);
     }
 
-    /// Does something that writes to standard error, behind all that was shown before.
-    pub(super) fn aside(&mut self, tell: impl FnOnce()) -> Result<(), Error> {
+    /// Runs `print`, which writes to standard error, after everything shown before.
+    pub(super) fn suspend(&mut self, print: impl FnOnce()) -> Result<(), Error> {
         self.flush()?;
-        self.bar.suspend(tell);
+        self.bar.suspend(print);
         Ok(())
     }
 
-    /// Writes what was shown and takes the bar away.
+    /// Writes what is buffered and removes the bar.
     pub(super) fn end(mut self) -> Result<(), Error> {
         self.flush()?;
         self.bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! `gridmark serve`: the service, until a signal ends it; or once over what is in the inbox.
+//! `gridmark serve`: runs the service until a signal, or once over what is in the inbox.
 
 use super::Error;
 use super::config::SettingArgs;
@@ -14,23 +14,22 @@ use std::process::ExitCode;
 /// The arguments of `gridmark serve`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Submissions go into ROOT/inbox and, once they are taken, into ROOT/archive. The marks are in
-ROOT/reports: submissions.csv, folders/FOLDER.csv, loose.csv.
+Submissions go into ROOT/inbox and, once taken, into ROOT/archive. The marks are in ROOT/reports:
+submissions.csv, folders/FOLDER.csv, loose.csv.
 
-SIGHUP, or `gridmark reload`, has the service read its settings file once more.
+SIGHUP, or `gridmark reload`, makes the service read its settings file again.
 
-SIGTERM or SIGINT (Ctrl-C) ends the service once what was taken is graded; large files are left
-where they are by then, and the next start goes on with them. A second signal ends it at once, and
-the next start makes up for it.
+SIGTERM or SIGINT (Ctrl-C) drains the service: what was taken is graded, then it exits; large files
+stop at a checkpoint, and the next start continues them. A second signal ends it at once, and the
+next start recovers.
 
 Settings come from the defaults, the settings file, GRIDMARK_ variables and flags; a later one
 wins. `gridmark config` shows them all.
 
-Exit code: 0 if all that was taken is graded and safely written; 1 if not, or if the service
-could not start (with --once also if files that should have been taken are still in the inbox, or
-files went to quarantine); 2 if the command was typed wrongly or a setting is refused, so that
-trying again does not help; 70 if a bug in gridmark ended it:
-restart it; 130 after a second signal.")]
+Exit code: 0 if everything taken is graded and durable; 1 if not, or if the service could not
+start (with --once also if files that should have been taken are still in the inbox, or if files
+went to quarantine); 2 for a usage error or a refused setting, so that trying again does not help;
+70 if a bug in gridmark ended it: restart it; 130 after a second signal.")]
 pub struct Args {
     #[command(flatten)]
     settings: SettingArgs,
@@ -40,11 +39,11 @@ pub struct Args {
 }
 
 impl Args {
-    /// The settings in force, and what controls the log, which is set up as they say.
+    /// Starts the log as the settings say; returns the settings and the control of the log.
     ///
     /// # Errors
     ///
-    /// The settings are wrong, or the process logs already.
+    /// The settings are wrong, or the log was started before.
     pub fn settings(&self) -> Result<(Settings, log::Control), Error> {
         let settings = self.settings.load()?.settings;
         let control = log::start(&settings.log)?;
@@ -58,9 +57,9 @@ impl Args {
 ///
 /// If the settings are wrong or the service cannot start.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    let (settings, control) = args.settings().map_err(Error::into_mistake)?;
+    let (settings, control) = args.settings().map_err(Error::into_usage_error)?;
     if let Some(doctor) = std::env::var_os(TRIAL_OF_PROCESS) {
-        // Where the system cannot do that, whoever started it has to end it.
+        // If the system cannot do that, the doctor has to end it itself.
         let _ = set_parent_process_death_signal(Some(Signal::TERM));
         let parent = getppid().map(|parent| parent.as_raw_pid().to_string());
         if parent.is_none_or(|parent| doctor != *parent) {
@@ -72,23 +71,23 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     let on_progress = shown
         .map(|bar| -> Box<dyn FnMut(Progress)> { Box::new(move |progress| show(&bar, progress)) });
     let once = args.once;
-    // A run that ends by itself is over before anybody changes a setting.
-    let reload = (!once).then(|| source(args.settings, control));
+    // A run with --once ends by itself and is not reloaded.
+    let reload = (!once).then(|| reload_source(args.settings, control));
     let outcome = service::run(&settings, Mode { once, on_progress, reload })?;
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
     if once {
-        tell(&outcome)?;
+        print_summary(&outcome)?;
     }
     let all_done = outcome.failed == 0 && outcome.unfinished == 0;
     let all_well = outcome.committed && outcome.left == 0 && (!once || all_done);
     Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// From where the service reads its settings anew: the same file, variables and flags.
-fn source(args: SettingArgs, control: log::Control) -> Source {
-    // The working directory may be another one for whoever asks.
+/// Where the service reads its settings on a reload: the same file, variables and flags.
+fn reload_source(args: SettingArgs, control: log::Control) -> Source {
+    // `gridmark reload` may run in another working directory.
     let file =
         args.file().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()));
     Source {
@@ -112,12 +111,12 @@ fn progress_bar() -> ProgressBar {
 fn show(bar: &ProgressBar, progress: Progress) {
     let Progress { submissions, cases, waiting } = progress;
     bar.set_message(format!(
-        "{submissions} submissions graded, {cases} cases; {waiting} under way"
+        "{submissions} submissions graded, {cases} cases; {waiting} in flight"
     ));
     bar.tick();
 }
 
-fn tell(outcome: &Outcome) -> Result<(), Error> {
+fn print_summary(outcome: &Outcome) -> Result<(), Error> {
     let Outcome { submissions, cases, failed, left, unfinished, .. } = outcome;
     let mut out = std::io::stdout().lock();
     write!(out, "{submissions} submissions graded, {cases} cases").map_err(Error::Output)?;
@@ -129,7 +128,7 @@ fn tell(outcome: &Outcome) -> Result<(), Error> {
             .map_err(Error::Output)?;
     }
     if *unfinished > 0 {
-        write!(out, "; {unfinished} large ones are left to the next start")
+        write!(out, "; {unfinished} large files are left to the next start")
             .map_err(Error::Output)?;
     }
     writeln!(out).map_err(Error::Output)

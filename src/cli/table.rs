@@ -1,4 +1,4 @@
-//! The rows of case reports in a file of their own, or on standard output.
+//! `gridmark grade --csv`: rows of case reports in a file or on standard output.
 
 use super::Error;
 use crate::model::rows::{CASE_HEADER, CaseRows};
@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Rows are written when there are so many of them, in bytes.
+/// Rows are written in parts of this many bytes.
 const ROW_BYTES: usize = 64 << 10;
 
-/// Rows of cases as CSV, as the reports of the service have them.
+/// Rows of cases as CSV, as in the service's reports.
 pub(super) struct Table {
     to: Target,
     rows: Vec<u8>,
@@ -24,8 +24,8 @@ enum Target {
 }
 
 impl Table {
-    /// A table on standard output for `-` and whatever else is that; else one in a file that was not
-    /// there before, or in a pipe or a device.
+    /// A table on standard output for `-` (or `/dev/stdout`, or the file that it is redirected to), else
+    /// in a new file, or in an existing pipe or device.
     pub(super) fn create(path: &Path) -> Result<Table, Error> {
         let to = if path == Path::new("-") || is_stdout(path) {
             Target::Stdout
@@ -41,7 +41,7 @@ impl Table {
         Ok(Table { to, rows: CASE_HEADER.into() })
     }
 
-    /// Whether the rows go to standard output, so that nothing else may.
+    /// Whether the rows go to standard output, so that nothing else may go there.
     pub(super) fn is_on_stdout(&self) -> bool {
         matches!(self.to, Target::Stdout)
     }
@@ -58,7 +58,7 @@ impl Table {
         if self.rows.len() >= ROW_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what has not been written yet.
+    /// Writes what is still buffered.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
         match &mut self.to {
             Target::Stdout => {
@@ -75,7 +75,7 @@ impl Table {
     }
 }
 
-/// Whether this is what standard output is: /dev/stdout, or the file to which it is redirected.
+/// Whether this path is standard output: /dev/stdout, or the file to which it is redirected.
 fn is_stdout(path: &Path) -> bool {
     match (stat(path), fstat(io::stdout())) {
         (Ok(there), Ok(stdout)) => (there.st_dev, there.st_ino) == (stdout.st_dev, stdout.st_ino),

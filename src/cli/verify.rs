@@ -1,7 +1,7 @@
 //! `gridmark verify`: whether archive, ledger and reports agree; and reports written anew.
 
-use super::asked::{Whose, open_ledger};
-use super::{Error, complain};
+use super::target::{ServiceArgs, open_ledger};
+use super::{Error, print_error};
 use crate::audit::verify::{Audience, Finding, Seen, Verify, meant};
 use crate::config::{Paths, Settings};
 use crate::model::escape;
@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, requires = "reports")]
     rebuild: bool,
     #[command(flatten)]
-    whose: Whose,
+    service: ServiceArgs,
 }
 
 /// Whom to tell: standard output, and a bar on a terminal.
@@ -72,12 +72,12 @@ struct State {
 ///
 /// The settings are wrong, or standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    let settings = args.whose.settings()?;
+    let settings = args.service.settings()?;
     match look(&args, &settings) {
         Ok(code) => Ok(ExitCode::from(code)),
         Err(error) if error.is_closed_pipe() => Err(error),
         Err(error) => {
-            complain(&error.with_causes());
+            print_error(&error.with_causes());
             Ok(ExitCode::from(TROUBLE))
         }
     }

@@ -1,11 +1,11 @@
-//! `gridmark why`: why a file has not been graded, or how it was.
+//! `gridmark why`: why a file has not been graded, or how it was graded.
 
 mod inbox;
 mod service;
 mod words;
 
-use super::asked::{Asked, Whose, asked, open_ledger};
-use super::{Error, complain};
+use super::target::{ServiceArgs, Target, open_ledger};
+use super::{Error, print_error};
 use crate::config::Settings;
 use crate::model::escape;
 use crate::model::submission::{Name, Status};
@@ -20,25 +20,25 @@ use words::Words;
 
 /// The exit code if it has not been graded, or not yet.
 const NOT_GRADED: u8 = 1;
-/// The exit code if that cannot be told.
+/// The exit code if that cannot be found out.
 const UNKNOWN: u8 = 2;
 
 /// The arguments of `gridmark why`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The first line is the answer, and the lines below it say how it is known. It works while the
-service runs and when it is stopped, for everyone who may read its folders.
+The first line is the answer; the lines below it give the evidence. It works whether the service
+runs or not, for every user who may read its folders.
 
-Exit code: 0 if it has been graded, 1 if not or not yet, 2 if that cannot be told.")]
+Exit code: 0 if it has been graded, 1 if not or not yet, 2 if that cannot be found out.")]
 pub struct Args {
     /// A path in the inbox, the archive or quarantine, or a submission's name as reports show it
     #[arg(value_name = "PATH")]
     path: PathBuf,
     #[command(flatten)]
-    whose: Whose,
+    service: ServiceArgs,
 }
 
-/// What is answered.
+/// The answer: its exit code and its lines.
 struct Answer {
     code: u8,
     lines: Vec<String>,
@@ -54,15 +54,15 @@ impl Answer {
     }
 }
 
-/// Answers.
+/// Prints the answer.
 ///
 /// # Errors
 ///
 /// The settings are wrong, or standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    let settings = args.whose.settings()?;
+    let settings = args.service.settings()?;
     let answered = open_ledger(&settings.paths)
-        .and_then(|ledger| Asking { settings: &settings, ledger }.answer(&args.path));
+        .and_then(|ledger| Query { settings: &settings, ledger }.answer(&args.path));
     match answered {
         Ok(Answer { code, lines }) => {
             let text = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
@@ -70,24 +70,24 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
             Ok(ExitCode::from(code))
         }
         Err(error) => {
-            complain(&error.with_causes());
+            print_error(&error.with_causes());
             Ok(ExitCode::from(UNKNOWN))
         }
     }
 }
 
-/// What the answer is sought in.
-struct Asking<'a> {
+/// Where the answer is looked up.
+struct Query<'a> {
     settings: &'a Settings,
     ledger: Option<Ledger>,
 }
 
-impl Asking<'_> {
+impl Query<'_> {
     fn answer(&self, typed: &Path) -> Result<Answer, Error> {
         let shown = escape::path(typed);
-        match asked(&self.settings.paths, typed) {
-            Asked::Inbox(name) => self.about(&name),
-            Asked::Named(names) => {
+        match Target::resolve(&self.settings.paths, typed) {
+            Target::Inbox(name) => self.about(&name),
+            Target::Named(names) => {
                 let mut known = Vec::new();
                 for name in &names {
                     let is_there = !matches!(self.look(name), Ok(Found::Nothing));
@@ -99,7 +99,7 @@ impl Asking<'_> {
                     return self.about(&names[0]);
                 }
                 let mut answer = self.about(known[0])?;
-                // A file may be called as reports show another one.
+                // The name of one file may look like the escaped name of another.
                 for other in &known[1..] {
                     let Answer { code, lines } = self.about(other)?;
                     answer.code = answer.code.max(code);
@@ -107,17 +107,17 @@ impl Asking<'_> {
                 }
                 Ok(answer)
             }
-            Asked::Archive(place) => self.about_place(&place, "the archive", false),
-            Asked::Quarantine(place) => self.about_place(&place, "quarantine", true),
-            Asked::WholeFolder => {
-                Err(Error::Usage(format!("{shown} is the whole folder; ask for a file in it")))
+            Target::Archive(place) => self.about_place(&place, "the archive", false),
+            Target::Quarantine(place) => self.about_place(&place, "quarantine", true),
+            Target::WholeFolder => {
+                Err(Error::Usage(format!("{shown} is the whole folder; name a file in it")))
             }
-            Asked::Elsewhere => {
+            Target::Elsewhere => {
                 let paths = &self.settings.paths;
                 let folders = [paths.inbox(), paths.archive(), paths.quarantine()];
                 let folders = folders.map(|folder| escape::path(&folder).to_string());
                 Err(Error::Usage(format!(
-                    "{shown} lies neither in {}; --root or --config says where the service works",
+                    "{shown} is neither in {}; say with --root or --config where the service works",
                     folders.join(" nor in ")
                 )))
             }
@@ -140,7 +140,7 @@ impl Asking<'_> {
         Ok(records.map_err(crate::service::Error::from)?.unwrap_or_default())
     }
 
-    /// The answer about what lies at this place in the archive or in quarantine.
+    /// The answer about the file at this path in the archive or in quarantine.
     fn about_place(&self, place: &Name, folder: &str, failed: bool) -> Result<Answer, Error> {
         let records = self.records(|ledger| ledger.of_archived(place))?;
         let is_failed = |record: &Record| {
@@ -154,7 +154,7 @@ impl Asking<'_> {
             None => {
                 let first = format!("{place}: not known");
                 let mut answer = Answer::not_graded(first);
-                answer.add(format!("no submission was put under that name into {folder}"));
+                answer.add(format!("no submission was stored under that name in {folder}"));
                 Ok(answer)
             }
         }
@@ -163,7 +163,7 @@ impl Asking<'_> {
     /// The answer about a submission by its name: about its file in the inbox, if there is one, or
     /// else about its last attempt.
     fn about(&self, name: &Name) -> Result<Answer, Error> {
-        // What is taken between these two looks is seen by the second one.
+        // In this order, a file that is taken in between is found in the ledger.
         let found = self
             .look(name)
             .map_err(Error::io("look at", &self.settings.paths.inbox().join(name.as_path())))?;
@@ -174,15 +174,17 @@ impl Asking<'_> {
                 None => self.never_seen(name),
             },
             Found::Folder => {
-                let first = format!("{name}: it is a folder; the files in it are submissions");
+                let first = format!("{name}: is a folder; the files in it are submissions");
                 Answer::not_graded(first)
             }
             Found::Ignored(why) => {
-                let mut answer = Answer::not_graded(format!("{name}: left alone, since {why}"));
-                answer.add("it lies in the inbox and stays there".to_owned());
+                let mut answer = Answer::not_graded(format!("{name}: left alone, because {why}"));
+                answer.add("it stays in the inbox".to_owned());
                 answer
             }
-            Found::Forbidden(why) => Answer::not_graded(format!("{name}: not taken, since {why}")),
+            Found::Forbidden(why) => {
+                Answer::not_graded(format!("{name}: not taken, because {why}"))
+            }
             Found::File { bytes, unchanged_for } => {
                 let question = Question { name: name.as_bytes().to_vec(), ids: Vec::new() };
                 let service = Service::ask(&self.settings.paths, &question);
@@ -198,11 +200,13 @@ impl Asking<'_> {
     fn never_seen(&self, name: &Name) -> Answer {
         let mut answer = Answer::not_graded(format!("{name}: never seen"));
         let inbox = self.settings.paths.inbox();
-        answer.add(format!("no such file lies in the inbox {}", escape::path(&inbox)));
+        answer.add(format!("no such file is in the inbox {}", escape::path(&inbox)));
         let state = self.settings.paths.state();
         answer.add(match self.ledger {
             Some(_) => "no submission of that name is in the ledger".to_owned(),
-            None => format!("no service has run here: no ledger is in {}", escape::path(&state)),
+            None => {
+                format!("no service has run here: there is no ledger in {}", escape::path(&state))
+            }
         });
         answer
     }
@@ -217,19 +221,19 @@ impl Asking<'_> {
         let name = &record.claimed.name;
         let question = Question { name: name.as_bytes().to_vec(), ids: vec![record.claimed.id] };
         let service = Service::ask(&self.settings.paths, &question);
-        // It may have been done while the service was asked.
+        // It may have been committed in the meantime.
         let attempts = self.attempts(name)?;
         let now = attempts.iter().find(|now| now.claimed.id == record.claimed.id);
         let answer = match now.and_then(|now| Some((now, now.finished.as_ref()?))) {
             Some((now, done)) => words.finished(now, done),
             None if now.is_some() => words.taken(record, &service),
-            // It was put back into the inbox, or is gone from there.
+            // Its claim was released: it is back in the inbox, or gone.
             None => return self.about(name),
         };
         Ok(self.with_attempts(answer, record.claimed.id, &attempts))
     }
 
-    /// The answer and all attempts, first the one that it is about.
+    /// Adds all attempts, starting with the one that the answer is about.
     fn with_attempts(&self, mut answer: Answer, about: i64, attempts: &[Record]) -> Answer {
         let (about, others): (Vec<_>, Vec<_>) =
             attempts.iter().partition(|attempt| attempt.claimed.id == about);

@@ -1,4 +1,4 @@
-//! The answers in words.
+//! The texts of the answers.
 
 use super::service::{Claim, Seen, Service, Told};
 use super::{Answer, Name, Record, Settings, Status, escape};
@@ -8,13 +8,13 @@ use gridmark_core::board::{Kind, Verdict};
 use std::path::Path;
 use std::time::Duration;
 
-/// Says things as they are under these settings.
+/// Builds answers under these settings.
 pub(super) struct Words<'a> {
     pub(super) settings: &'a Settings,
 }
 
 impl Words<'_> {
-    /// The answer about a file that lies in the inbox.
+    /// The answer about a file in the inbox.
     pub(super) fn waiting(
         &self,
         name: &Name,
@@ -27,7 +27,7 @@ impl Words<'_> {
         let mut answer = match service {
             Service::Answers(told) => Answer::not_graded(self.waiting_by(name, told)),
             Service::Stopped => Answer::not_graded(format!(
-                "{name}: waits in the inbox, since the service does not run"
+                "{name}: waits in the inbox, because the service does not run"
             )),
             Service::Silent(_) | Service::Unknown(_) => {
                 let settle = Duration::from_millis(intake.settle_ms);
@@ -43,16 +43,16 @@ impl Words<'_> {
                 Answer::not_graded(first)
             }
         };
-        answer.add(format!("it lies in the inbox: {bytes} bytes, changed {ago} ago"));
+        answer.add(format!("in the inbox: {bytes} bytes, changed {ago} ago"));
         add_service(&mut answer, service);
         answer
     }
 
-    /// What a service that runs says about a file in the inbox.
+    /// The answer of a running service about a file in the inbox.
     fn waiting_by(&self, name: &Name, told: &Told) -> String {
         match &told.inbox {
             Some(Seen { failures: failures @ 1.., left, .. }) => format!(
-                "{name}: it could not be taken, {}; it is tried again in {}; the log says why",
+                "{name}: could not be taken, {}; next try in {}; the log says why",
                 times(*failures),
                 seconds(*left)
             ),
@@ -60,13 +60,13 @@ impl Words<'_> {
                 let intake = &self.settings.intake;
                 if setting == "open" {
                     return format!(
-                        "{name}: somebody has it open for writing; it is taken once it is closed, or \
-                         was left alone for intake.open_settle_ms, which is {}",
+                        "{name}: a program has it open for writing; it is taken once it is closed, or \
+                         unchanged for intake.open_settle_ms, which is {}",
                         intake.open_settle_ms
                     );
                 }
                 let (ms, since) = if setting == "open_settle_ms" {
-                    let since = "somebody may still be writing to it";
+                    let since = "a program may still be writing to it";
                     (intake.open_settle_ms, since)
                 } else {
                     (intake.settle_ms, "it changed a moment ago")
@@ -77,36 +77,38 @@ impl Words<'_> {
                 )
             }
             _ if !told.unready.is_empty() => {
-                format!("{name}: waits in the inbox, since the service is not ready")
+                format!("{name}: waits in the inbox, because the service is not ready")
             }
             Some(_) => format!("{name}: waits in the inbox, until there is room in the queue"),
             None => format!("{name}: waits in the inbox for the next scan"),
         }
     }
 
-    /// The answer about a submission that was taken and is not done.
+    /// The answer about a submission that was taken and is not graded yet.
     pub(super) fn taken(&self, record: &Record, service: &Service) -> Answer {
         let (name, attempt) = (&record.claimed.name, record.claimed.attempt);
-        let told = match service {
+        let state = match service {
             Service::Answers(told) => match told.claims.get(&record.claimed.id) {
                 Some(Claim::Waits) => "it waits in the queue".to_owned(),
                 Some(Claim::TriedAgainIn(left)) => {
-                    format!("grading it failed, and it is tried again in {}", seconds(*left))
+                    format!("grading it failed; next try in {}", seconds(*left))
                 }
                 Some(Claim::InFlight) => {
                     "it is being graded, or its marks are being written".into()
                 }
-                None => "it is on its way between inbox and archive".to_owned(),
+                None => "it is being moved between inbox and archive".to_owned(),
             },
-            Service::Stopped => "the service does not run, and grades it when it starts".to_owned(),
+            Service::Stopped => {
+                "the service does not run, and will grade it when it starts".to_owned()
+            }
             Service::Silent(_) | Service::Unknown(_) => "it is not graded yet".to_owned(),
         };
-        let mut answer = Answer::not_graded(format!("{name}: taken as attempt {attempt}; {told}"));
+        let mut answer = Answer::not_graded(format!("{name}: taken as attempt {attempt}; {state}"));
         add_service(&mut answer, service);
         answer
     }
 
-    /// The answer about a submission that is done.
+    /// The answer about a submission that is graded or failed.
     pub(super) fn finished(&self, record: &Record, done: &Finished) -> Answer {
         let (name, attempt) = (&record.claimed.name, record.claimed.attempt);
         match done.status {
@@ -127,10 +129,10 @@ impl Words<'_> {
                 let place = self.quarantine_of(record);
                 answer.add(match place.symlink_metadata() {
                     Ok(_) => format!(
-                        "its file lies in quarantine, {}; `gridmark retry` hands it in again",
+                        "its file is in quarantine, {}; `gridmark retry` returns it to the inbox",
                         escape::path(&place)
                     ),
-                    Err(_) => "its file does not lie in quarantine any more".to_owned(),
+                    Err(_) => "its file is no longer in quarantine".to_owned(),
                 });
                 answer
             }
@@ -141,18 +143,18 @@ impl Words<'_> {
         self.settings.paths.quarantine().join(record.claimed.archived_as.as_path())
     }
 
-    /// An attempt on a line of its own.
+    /// The line about one attempt.
     pub(super) fn attempt(&self, record: &Record) -> String {
         let claimed = &record.claimed;
         let (attempt, taken) = (claimed.attempt, rfc_3339(claimed.received_at_ms));
         let archived = self.settings.paths.archive().join(claimed.archived_as.as_path());
         let archived = escape::path(&archived);
         let Some(done) = &record.finished else {
-            let deaths = match claimed.deaths {
+            let crashes = match claimed.deaths {
                 0 => String::new(),
-                deaths => format!("; the process died while it was graded, {}", times(deaths)),
+                crashes => format!("; the process died while grading it, {}", times(crashes)),
             };
-            return format!("attempt {attempt}: taken {taken}{deaths}; file {archived}");
+            return format!("attempt {attempt}: taken {taken}{crashes}; file {archived}");
         };
         let when = rfc_3339(done.graded_at_ms);
         if done.status == Status::Failed {
@@ -178,18 +180,16 @@ fn add_service(answer: &mut Answer, service: &Service) {
                 answer.add(format!("the service is not ready: {}", escape::line(reason)));
             }
         }
-        Service::Silent(why) => answer.add(format!(
-            "the service runs, but could not be asked how far it is: {}",
-            escape::line(why)
-        )),
+        Service::Silent(why) => answer
+            .add(format!("the service runs, but did not say how far it is: {}", escape::line(why))),
         Service::Stopped => {}
         Service::Unknown(why) => {
-            answer.add(format!("whether the service runs could not be told: {}", escape::line(why)))
+            answer.add(format!("cannot find out whether the service runs: {}", escape::line(why)))
         }
     }
 }
 
-/// How many cases got which verdict: `3 correct, 1 wrong`.
+/// Counts by verdict: `3 correct, 1 wrong`.
 fn marks(tally: &Tally) -> String {
     let counts = Verdict::ALL.into_iter().filter(|verdict| tally.of(*verdict) > 0);
     let counts = counts.map(|verdict| format!("{} {}", tally.of(verdict), verdict.word()));
@@ -205,7 +205,7 @@ fn times(count: u32) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
-/// A time as people read it.
+/// A time in seconds for people.
 fn seconds(time: Duration) -> String {
     if time < Duration::from_secs(10) {
         format!("{:.1} s", time.as_secs_f64())

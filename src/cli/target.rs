@@ -1,4 +1,4 @@
-//! Which submission somebody means, by a path or by its name as reports show it.
+//! Finds out which submission a command line names: by a path, or by its name as reports show it.
 
 use super::Error;
 use super::config::SettingArgs;
@@ -11,9 +11,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-/// The flags that say which service is meant.
+/// The flags that select a service by its folders.
 #[derive(Debug, clap::Args)]
-pub(super) struct Whose {
+pub(super) struct ServiceArgs {
     /// The folder that holds inbox, archive, quarantine, reports and state [default: here]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -22,21 +22,21 @@ pub(super) struct Whose {
     config: Option<PathBuf>,
 }
 
-impl Whose {
+impl ServiceArgs {
     /// The settings of that service.
     pub(super) fn settings(&self) -> Result<Settings, Error> {
         self.loaded().map(|loaded| loaded.settings)
     }
 
-    /// The same, and where each comes from.
+    /// The same with the origin of each.
     pub(super) fn loaded(&self) -> Result<Loaded, Error> {
-        Whose::read(SettingArgs::of_place(self.config.clone(), self.root.clone()))
+        ServiceArgs::read(SettingArgs::for_service(self.config.clone(), self.root.clone()))
     }
 
-    /// The settings without the settings file, if it is said without it where the service works.
+    /// The settings without the settings file, if `--root` says where the service works.
     pub(super) fn by_root(&self) -> Option<Result<Settings, Error>> {
         let root = self.root.clone()?;
-        let read = Whose::read(SettingArgs::of_place(None, Some(root)));
+        let read = ServiceArgs::read(SettingArgs::for_service(None, Some(root)));
         Some(read.map(|loaded| loaded.settings))
     }
 
@@ -53,24 +53,24 @@ impl Whose {
     }
 }
 
-/// Opens the ledger for reading; `None` if the service has never run there. One that is lost is told
-/// as the service tells it.
+/// Opens the ledger for reading; `None` if the service has never run there. A lost ledger is reported
+/// as the service reports it.
 pub(super) fn open_ledger(paths: &Paths) -> Result<Option<Ledger>, Error> {
     let path = paths.ledger();
     let opened = look_for_loss(&path, &paths.reports()).and_then(|()| Ledger::open_to_read(&path));
     Ok(opened.map_err(crate::service::Error::from)?)
 }
 
-/// What somebody means.
+/// What a command line names.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// What is, or was, at this place in the inbox.
+pub(super) enum Target {
+    /// The file that is, or was, at this path in the inbox.
     Inbox(Name),
-    /// What lies there in the archive.
+    /// The file at this path in the archive.
     Archive(Name),
-    /// What lies there in quarantine.
+    /// The file at this path in quarantine.
     Quarantine(Name),
-    /// A submission, by its name: any of these that there is.
+    /// A submission by its name: whichever of these exists.
     Named(Vec<Name>),
     /// One of the three folders itself.
     WholeFolder,
@@ -78,70 +78,72 @@ pub(super) enum Asked {
     Elsewhere,
 }
 
-/// What `typed` means.
-pub(super) fn asked(paths: &Paths, typed: &Path) -> Asked {
-    let here = std::path::absolute(typed).unwrap_or_else(|_| typed.to_owned());
-    let from_root = paths.root.join(typed);
-    let found = within(paths, &here).or_else(|| {
-        let is_there = from_root.symlink_metadata().is_ok();
-        is_there.then(|| within(paths, &from_root)).flatten()
-    });
-    match found {
-        Some(asked) => asked,
-        None if typed.is_absolute() => Asked::Elsewhere,
-        None => match names(typed.as_os_str()) {
-            names if names.is_empty() => Asked::Elsewhere,
-            names => Asked::Named(names),
-        },
+impl Target {
+    /// Resolves what was typed: a path into one of the folders, from here or from the root, or a name.
+    pub(super) fn resolve(paths: &Paths, typed: &Path) -> Target {
+        let here = std::path::absolute(typed).unwrap_or_else(|_| typed.to_owned());
+        let from_root = paths.root.join(typed);
+        let found = within(paths, &here).or_else(|| {
+            let is_there = from_root.symlink_metadata().is_ok();
+            is_there.then(|| within(paths, &from_root)).flatten()
+        });
+        match found {
+            Some(target) => target,
+            None if typed.is_absolute() => Target::Elsewhere,
+            None => match names(typed.as_os_str()) {
+                names if names.is_empty() => Target::Elsewhere,
+                names => Target::Named(names),
+            },
+        }
     }
 }
 
-fn within(paths: &Paths, path: &Path) -> Option<Asked> {
+fn within(paths: &Paths, path: &Path) -> Option<Target> {
     let folders = [
-        (paths.inbox(), Asked::Inbox as fn(Name) -> Asked),
-        (paths.archive(), Asked::Archive),
-        (paths.quarantine(), Asked::Quarantine),
+        (paths.inbox(), Target::Inbox as fn(Name) -> Target),
+        (paths.archive(), Target::Archive),
+        (paths.quarantine(), Target::Quarantine),
     ];
-    for path in [plain(path), resolved(path)] {
+    for path in [normalized(path), canonical(path)] {
         for (folder, meant) in &folders {
-            for folder in [plain(folder), resolved(&folder.join("."))] {
+            for folder in [normalized(folder), canonical(&folder.join("."))] {
                 let Ok(below) = path.strip_prefix(&folder) else {
                     continue;
                 };
                 let name = Name::from_bytes(below.as_os_str().as_bytes());
                 let is_whole = name.as_bytes().is_empty();
-                return Some(if is_whole { Asked::WholeFolder } else { meant(name) });
+                return Some(if is_whole { Target::WholeFolder } else { meant(name) });
             }
         }
     }
     None
 }
 
-/// The path without `.` and, as far as its text tells, without `..`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
+/// The path without `.` and, as far as its text allows, without `..`.
+fn normalized(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir if plain.file_name().is_some() => drop(plain.pop()),
-            part => plain.push(part),
+            Component::ParentDir if normal.file_name().is_some() => drop(normal.pop()),
+            part => normal.push(part),
         }
     }
-    plain
+    normal
 }
 
-/// The path without links in it, but for its last part, which may be one.
-fn resolved(path: &Path) -> PathBuf {
+/// The path without symbolic links, except that its last part may be one.
+fn canonical(path: &Path) -> PathBuf {
     for parent in path.ancestors().skip(1) {
         if let (Ok(real), Ok(below)) = (parent.canonicalize(), path.strip_prefix(parent)) {
-            return plain(&real.join(below));
+            return normalized(&real.join(below));
         }
     }
-    plain(path)
+    normalized(path)
 }
 
-/// The names that these characters may stand for: the bytes themselves, or what reports show like
-/// this. What leads out of the inbox is no name.
+/// The names that `typed` may stand for: its bytes, or the name that reports show like this. A path
+/// that leads out of the inbox is no name.
 fn names(typed: &OsStr) -> Vec<Name> {
     let mut names = vec![Name::from_bytes(typed.as_bytes())];
     if let Some(text) = typed.to_str() {
@@ -160,8 +162,8 @@ fn names(typed: &OsStr) -> Vec<Name> {
 fn is_within(name: &Name) -> bool {
     let bytes = name.as_bytes();
     let mut parts = bytes.split(|&byte| byte == b'/');
-    let is_plain = !bytes.starts_with(b"/") && !bytes.contains(&0);
-    is_plain && parts.all(|part| part != b"." && part != b"..")
+    let is_relative = !bytes.starts_with(b"/") && !bytes.contains(&0);
+    is_relative && parts.all(|part| part != b"." && part != b"..")
 }
 
 #[cfg(test)]
@@ -173,23 +175,23 @@ mod tests {
     }
 
     #[test]
-    fn paths_below_the_folders_mean_what_lies_there_and_others_are_names() {
+    fn paths_into_the_folders_are_files_and_others_are_names() {
         let root = tempfile::tempdir().expect("a temporary folder");
         let paths = Paths { root: root.path().to_owned(), ..Paths::default() };
-        let below = |path: &str| asked(&paths, &root.path().join(path));
-        assert_eq!(below("inbox/team/p"), Asked::Inbox(name(b"team/p")));
-        assert_eq!(below("archive/../inbox/./p"), Asked::Inbox(name(b"p")));
-        assert_eq!(below("archive/p~2"), Asked::Archive(name(b"p~2")));
-        assert_eq!(below("quarantine/p/"), Asked::Quarantine(name(b"p")));
-        assert_eq!(below("inbox"), Asked::WholeFolder);
-        assert_eq!(below("reports/p"), Asked::Elsewhere);
+        let below = |path: &str| Target::resolve(&paths, &root.path().join(path));
+        assert_eq!(below("inbox/team/p"), Target::Inbox(name(b"team/p")));
+        assert_eq!(below("archive/../inbox/./p"), Target::Inbox(name(b"p")));
+        assert_eq!(below("archive/p~2"), Target::Archive(name(b"p~2")));
+        assert_eq!(below("quarantine/p/"), Target::Quarantine(name(b"p")));
+        assert_eq!(below("inbox"), Target::WholeFolder);
+        assert_eq!(below("reports/p"), Target::Elsewhere);
         let typed = Path::new(r"'=team\xFF/p");
         let meant = [&br"'=team\xFF/p"[..], b"'=team\xff/p", b"=team\xff/p"].map(name);
-        assert_eq!(asked(&paths, typed), Asked::Named(meant.to_vec()));
+        assert_eq!(Target::resolve(&paths, typed), Target::Named(meant.to_vec()));
         for outside in ["../p", "team/../../p", "./p", r"\x2E\x2E/p"] {
-            let meant = asked(&paths, Path::new(outside));
-            let Asked::Named(names) = meant else {
-                assert_eq!(meant, Asked::Elsewhere);
+            let meant = Target::resolve(&paths, Path::new(outside));
+            let Target::Named(names) = meant else {
+                assert_eq!(meant, Target::Elsewhere);
                 continue;
             };
             // The characters themselves are a name.
@@ -198,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn links_to_the_folders_are_followed_and_the_last_part_is_not() {
+    fn links_to_folders_are_followed_but_a_link_as_last_part_is_not() {
         let root = tempfile::tempdir().expect("a temporary folder");
         let paths = Paths { root: root.path().to_owned(), ..Paths::default() };
         std::fs::create_dir(paths.inbox()).expect("an inbox");
         std::os::unix::fs::symlink(paths.inbox(), root.path().join("way in")).expect("a link");
         std::os::unix::fs::symlink("/", paths.inbox().join("p")).expect("a link");
-        let meant = asked(&paths, &root.path().join("way in/p"));
-        assert_eq!(meant, Asked::Inbox(name(b"p")));
+        let meant = Target::resolve(&paths, &root.path().join("way in/p"));
+        assert_eq!(meant, Target::Inbox(name(b"p")));
     }
 }
