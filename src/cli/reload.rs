@@ -99,7 +99,9 @@ fn ask(paths: &Paths, file: Option<&Path>) -> Result<String, String> {
         Some(true) => {}
         Some(false) => return Err(none()),
         None => {
-            return Err(format!("the system does not say whether process {process} is the service"));
+            return Err(format!(
+                "the system does not say whether process {process} is the service"
+            ));
         }
     }
     let address = holder.address.ok_or_else(|| format!("process {process} serves no address"))?;

@@ -68,7 +68,10 @@ fn others_that_answer_are_not_taken_for_gridmark() {
             stream.write_all(answer.as_bytes()).unwrap();
         }
     });
-    for why in ["it does not answer as gridmark does", "it answers 404, as gridmark does not"] {
+    for why in [
+        "it does not answer as gridmark does",
+        "the answer has status 404, which gridmark does not give",
+    ] {
         let told = format!("no answer\n  {address}: {why}\n");
         assert_eq!(health(&["--at", &address]), (Some(1), told));
     }

@@ -160,7 +160,7 @@ fn a_page_that_is_not_there_is_told() {
     let output = command.args(["man", "frobnicate"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said, "gridmark: `frobnicate` is no command of gridmark\n");
+    assert_eq!(said, "gridmark: gridmark has no command `frobnicate`\n");
 }
 
 /// What bash completes `line` to, by our script.

@@ -203,7 +203,7 @@ fn a_file_that_the_service_does_not_read_is_refused_in_words() {
     let with = |file: &PathBuf| sandbox.run("reload", &["--config".as_ref(), file.as_os_str()]);
     let told = with(&other);
     let wanted = format!(
-        "gridmark: process {process} reads its settings from {}, not from {}; nothing is read anew: \
+        "gridmark: process {process} reads its settings from {}, not from {}; nothing was reloaded: \
          change that file, or start the service with --config {}\n",
         file(&sandbox).display(),
         other.display(),

@@ -42,7 +42,7 @@ fn the_reason_lies_beside_it_and_why_tells_it() {
         let first = "team/p: gridmark failed to grade attempt 1: grading panicked: a test has \
                      asked for this";
         assert_eq!((told.code, told.first()), (Some(1), first));
-        assert!(told.stdout.contains("its file lies in quarantine, "), "{told:?}");
+        assert!(told.stdout.contains("its file is in quarantine, "), "{told:?}");
         assert!(told.stdout.contains("tried once"), "{told:?}");
     }
     // A reason that somebody removed is there again after a start, and counts as no file.
@@ -73,7 +73,7 @@ fn retry_hands_it_in_again_while_the_service_runs() {
     });
     let told = retry(&sandbox, &["team/p"]);
     assert_eq!(told.code, Some(1));
-    assert_eq!(told.stderr, "gridmark: team/p: no such submission lies in quarantine\n");
+    assert_eq!(told.stderr, "gridmark: team/p: no such submission is in quarantine\n");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn retry_never_puts_one_file_over_another() {
     sandbox.write("inbox/p", hexudoku(5));
     let told = retry(&sandbox, &["--all"]);
     assert_eq!((told.code, told.stdout.as_str()), (Some(1), ""));
-    assert!(told.stderr.contains("p: it stays in quarantine, since"), "{told:?}");
+    assert!(told.stderr.contains("p: stays in quarantine, because"), "{told:?}");
     assert_eq!(sandbox.text("inbox/p"), hexudoku(5));
     assert_eq!(sandbox.text("quarantine/p"), hexudoku(3));
     assert!(sandbox.has("quarantine/p.reason.txt"));
@@ -105,7 +105,12 @@ fn of_several_attempts_the_one_that_is_meant_is_handed_in_again() {
     let mut sandbox = failed(b"p", &[3, 4]);
     let told = retry(&sandbox, &["p"]);
     assert_eq!(told.code, Some(1));
-    assert!(told.stderr.contains("several lie in quarantine, say which: "), "{told:?}");
+    assert!(
+        told.stderr.contains(
+            "several submissions of this name are in quarantine; give one of these paths: "
+        ),
+        "{told:?}"
+    );
     assert_eq!(retry(&sandbox, &["quarantine/p~2"]).code, Some(0));
     assert_eq!(sandbox.once().status.code(), Some(0));
     assert_eq!(retry(&sandbox, &["--all"]).code, Some(0));
@@ -114,7 +119,7 @@ fn of_several_attempts_the_one_that_is_meant_is_handed_in_again() {
     assert_eq!(attempts(&sandbox), wanted);
     assert_eq!(fs::read_dir(sandbox.path("quarantine")).unwrap().count(), 0);
     let told = retry(&sandbox, &["--all"]);
-    assert_eq!((told.code, told.stdout.as_str()), (Some(0), "nothing lies in quarantine\n"));
+    assert_eq!((told.code, told.stdout.as_str()), (Some(0), "quarantine is empty\n"));
 }
 
 #[test]

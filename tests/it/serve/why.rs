@@ -69,7 +69,7 @@ fn each_attempt_is_told_and_what_nobody_can_read_counts_as_graded() {
     sandbox.stop();
     sandbox.write("inbox/p", hexudoku(2));
     let told = why(&sandbox, "p");
-    assert_eq!(told.first(), "p: waits in the inbox, since the service does not run");
+    assert_eq!(told.first(), "p: waits in the inbox, because the service does not run");
     assert_told(&told, 1, &["attempt 1: taken", "attempt 2: taken"]);
 }
 
@@ -133,7 +133,7 @@ fn what_is_left_alone_is_told_with_the_rule_that_says_so() {
         ("link", "link is a symbolic link, and only files are graded"),
         ("fifo", "fifo is a FIFO, and only files are graded"),
         ("socket", "socket is a socket, and only files are graded"),
-        ("a", "it is a folder"),
+        ("a", "is a folder"),
     ];
     for running in [false, true] {
         if running {
@@ -199,7 +199,7 @@ fn what_keeps_files_from_being_taken_is_told() {
     sandbox.wait_for_scans(1);
     sandbox.wait_until("it is told", |sandbox| {
         let told = why(sandbox, "p");
-        told.first() == "p: waits in the inbox, since the service is not ready"
+        told.first() == "p: waits in the inbox, because the service is not ready"
             && told.stdout.contains("publish.disk_free_bytes_min = 9223372036854775807")
     });
     assert_eq!(why(&sandbox, "p").code, Some(1));
@@ -214,7 +214,7 @@ fn a_submission_that_is_under_way_is_told_and_so_is_one_that_waits_for_room() {
     sandbox.rename_in("bad", hexudoku(1));
     sandbox.wait_until("it is tried again", |sandbox| {
         let told = why(sandbox, "bad");
-        told.first().starts_with("bad: taken as attempt 1; grading it failed, and it is tried")
+        told.first().starts_with("bad: taken as attempt 1; grading it failed; next try in")
             && sandbox.metrics().of("gridmark_grade_errors_total") >= 3.0
     });
     sandbox.rename_in("waits", hexudoku(1));
@@ -300,7 +300,7 @@ fn what_the_service_may_not_read_is_told() {
         let told = why(&sandbox, name);
         let path = sandbox.path(path);
         assert_told(&told, 1, &["may not read", &path.display().to_string()]);
-        assert!(told.first().starts_with(&format!("{name}: not taken, since user ")), "{told:?}");
+        assert!(told.first().starts_with(&format!("{name}: not taken, because user ")), "{told:?}");
     }
     fs::set_permissions(sandbox.path("inbox/closed"), Permissions::from_mode(0o755)).unwrap();
 }
@@ -314,8 +314,8 @@ fn what_lies_outside_is_no_submission() {
     for path in [&format!("{up}etc/passwd"), "../beside", "./beside"] {
         let told = why(&sandbox, path);
         assert_eq!((told.code, told.stdout.as_str()), (Some(2), ""), "{path}: {told:?}");
-        assert!(told.stderr.contains(" lies neither in "), "{path}: {told:?}");
+        assert!(told.stderr.contains(" is neither in "), "{path}: {told:?}");
         let told = sandbox.run("retry", &[path]);
-        assert!(told.stderr.contains("no such submission lies in quarantine"), "{told:?}");
+        assert!(told.stderr.contains("no such submission is in quarantine"), "{told:?}");
     }
 }

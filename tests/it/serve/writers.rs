@@ -48,7 +48,8 @@ fn wait_until_known(sandbox: &mut Sandbox, names: &[&str]) {
             let told = sandbox.run("why", &[name]).stdout;
             assert!(!told.contains("graded as attempt"), "{told}");
             // If it was seen to be written to as well, that is told.
-            told.contains("somebody has it open") || told.contains("somebody may still be writing")
+            told.contains("a program has it open")
+                || told.contains("a program may still be writing")
         });
     }
 }
