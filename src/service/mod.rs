@@ -288,6 +288,7 @@ async fn supervise(
                 };
                 if stopping {
                     shared.under_way.forget();
+                    #[expect(clippy::disallowed_methods, reason = "a second signal: end at once")]
                     std::process::exit(EXIT_NOW);
                 }
                 stopping = true;

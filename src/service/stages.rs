@@ -172,6 +172,7 @@ fn spawn<T: Send + 'static>(
             Ok(value) => value,
             Err(_) => {
                 emit::thread_panicked(name);
+                #[expect(clippy::disallowed_methods, reason = "a stage panicked: nothing to drain")]
                 std::process::exit(EXIT_PANIC)
             }
         }

@@ -3,7 +3,8 @@
 //! They share the oracle and the kit of the tests, which use them in turn: tests/it/fuzz.rs runs
 //! every target over the corpus.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each program uses a part")]
+#![allow(clippy::unwrap_used, reason = "a fuzz target may fail where it stands")]
 
 #[path = "../it/core_kit.rs"]
 mod core_kit;

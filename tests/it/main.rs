@@ -1,5 +1,9 @@
 //! All integration tests, in one binary.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "a test says what it did not test")]
+#![allow(clippy::disallowed_methods, reason = "a test runs in a process of its own")]
+
 mod cli;
 mod command;
 mod config;

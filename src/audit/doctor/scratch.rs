@@ -54,6 +54,7 @@ impl Mess {
                 }
             });
             cleaner.clean_up();
+            #[expect(clippy::disallowed_methods, reason = "a signal ends the process here")]
             std::process::exit(EXIT_SIGNAL);
         })?;
         Ok(mess)

@@ -224,7 +224,8 @@ fn a_submission_that_is_under_way_is_told_and_so_is_one_that_waits_for_room() {
     });
     sandbox.kill();
     let told = why(&sandbox, "bad");
-    let stopped = "bad: taken as attempt 1; the service does not run, and grades it when it starts";
+    let stopped =
+        "bad: taken as attempt 1; the service does not run, and will grade it when it starts";
     assert_eq!((told.code, told.first()), (Some(1), stopped));
 
     // Marks that cannot be written.

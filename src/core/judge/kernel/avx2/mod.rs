@@ -1,16 +1,17 @@
-//! The kernels for processors with AVX2. This file alone enters them.
+//! The kernels for processors with AVX2. Only this file calls into them.
+
+#![expect(unsafe_code, reason = "calls functions that need AVX2, after asking the processor")]
 
 mod classic;
 mod hexudoku;
 mod killer;
 mod lanes;
 
-pub(super) use crate::cpu::has_avx2 as is_available;
-use alloc::vec::Vec;
-
 use super::{LANES, in_batches};
 use crate::board::Counted;
+pub(super) use crate::cpu::has_avx2 as is_available;
 use crate::format::Case;
+use alloc::vec::Vec;
 
 /// Which of at most [`LANES`] grids have right houses; `None` if this processor has no AVX2.
 pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> Option<u32> {
@@ -27,7 +28,7 @@ pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> Option<u32> 
             &rest
         }
     };
-    // SAFETY: the function asks for nothing but AVX2, which this processor has.
+    // SAFETY: `classic::classic` enables AVX2 and nothing else, and the processor has AVX2.
     Some(unsafe { classic::classic(batch, &[]) })
 }
 
@@ -41,7 +42,7 @@ pub(super) fn classic_batches<const BYTES: usize>(
         return false;
     }
     let (batches, rest) = grids.as_chunks();
-    // SAFETY: the function asks for nothing but AVX2, which this processor has.
+    // SAFETY: `classic::batches` enables AVX2 and nothing else, and the processor has AVX2.
     unsafe { classic::batches(batches, right) };
     if !rest.is_empty() {
         right.extend(classic(rest));
@@ -58,7 +59,7 @@ pub(super) fn hexudoku<const BYTES: usize>(
         return false;
     }
     in_batches(boards, counts, |batches, counts| {
-        // SAFETY: the function asks for nothing but AVX2, which this processor has.
+        // SAFETY: `hexudoku::hexudoku` enables AVX2 and nothing else, and the processor has AVX2.
         unsafe { hexudoku::hexudoku(batches, counts) }
     });
     true
@@ -70,6 +71,6 @@ pub(super) fn killer(window: &[u8], cases: &[Case]) -> Option<u32> {
     if !is_available() {
         return None;
     }
-    // SAFETY: the function asks for nothing but AVX2, BMI1 and POPCNT, which this processor has.
+    // SAFETY: `killer::killer` enables AVX2, BMI1 and POPCNT, and the processor has all three.
     Some(unsafe { killer::killer(window, cases) })
 }

@@ -1,22 +1,27 @@
 //! The kernels for processors with AVX-512 and its permutations of bytes (VBMI), where those for
-//! AVX2 are slower. This file alone enters them.
+//! AVX2 are slower. Only this file
+//! calls into them.
+
+#![expect(
+    unsafe_code,
+    reason = "calls functions that need parts of AVX-512, after asking the processor"
+)]
 
 mod classic;
 mod hexudoku;
 mod lanes;
 
-pub(super) use crate::cpu::has_avx512 as is_available;
-use alloc::vec::Vec;
-
 use super::{LANES, in_batches};
 use crate::board::Counted;
+pub(super) use crate::cpu::has_avx512 as is_available;
+use alloc::vec::Vec;
 
 /// Which of at most [`LANES`] grids have right houses; `None` if this processor has no AVX-512.
 pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> Option<u32> {
     if !is_available() {
         return None;
     }
-    // SAFETY: the function asks for nothing but parts of AVX-512, which this processor has.
+    // SAFETY: `classic::classic` enables parts of AVX-512 that `is_available` has asked for.
     Some(unsafe { classic::classic(grids) })
 }
 
@@ -29,7 +34,7 @@ pub(super) fn classic_batches<const BYTES: usize>(
     if !is_available() {
         return false;
     }
-    // SAFETY: as above.
+    // SAFETY: `classic::batches` enables parts of AVX-512 that `is_available` has asked for.
     unsafe { classic::batches(grids, right) };
     true
 }
@@ -43,7 +48,7 @@ pub(super) fn hexudoku<const BYTES: usize>(
         return false;
     }
     in_batches(boards, counts, |batches, counts| {
-        // SAFETY: as above.
+        // SAFETY: `hexudoku::hexudoku` enables parts of AVX-512 that `is_available` has asked for.
         unsafe { hexudoku::hexudoku(batches, counts) }
     });
     true
