@@ -3,6 +3,7 @@
 use super::Error;
 use crate::config::Intake;
 use crate::model::submission::Name;
+use crate::pipeline::intake::Rules;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -10,9 +11,9 @@ use std::{fs, io};
 /// A file that is to be graded.
 #[derive(Debug, PartialEq)]
 pub(super) struct Submission {
-    /// Where it lies.
+    /// Its path.
     pub(super) path: PathBuf,
-    /// Its path as a name.
+    /// The path as a name.
     pub(super) name: Name,
     /// Its size when it was found.
     pub(super) bytes: u64,
@@ -25,36 +26,36 @@ impl Submission {
     }
 }
 
-/// The files that `paths` name, and those in the folders that they name, in sorted order; and what
-/// could not be looked at.
+/// The files that `paths` name, and those in the folders that they name, in sorted order; and an error
+/// for each path that cannot be read.
 ///
-/// In folders only regular files count, no symbolic link is followed, and what has a temporary
-/// name is left alone, just as in the inbox.
+/// In folders only regular files count, no symbolic link is followed, and names are left alone by the
+/// rules of the inbox.
 pub(super) fn submissions(paths: &[PathBuf], intake: &Intake) -> (Vec<Submission>, Vec<Error>) {
-    let mut walk = Walk { intake, files: Vec::new(), troubles: Vec::new() };
+    let mut walk = Walk { rules: Rules(intake), files: Vec::new(), errors: Vec::new() };
     for path in paths {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => walk.folder(path, 1),
             Ok(metadata) if metadata.is_file() => {
                 walk.files.push(Submission::new(path.clone(), metadata.len()));
             }
-            Ok(_) => walk.troubles.push(Error::io("grade", path)(no_file())),
-            Err(source) => walk.troubles.push(Error::io("read", path)(source)),
+            Ok(_) => walk.errors.push(Error::io("grade", path)(not_a_file())),
+            Err(source) => walk.errors.push(Error::io("read", path)(source)),
         }
     }
-    (walk.files, walk.troubles)
+    (walk.files, walk.errors)
 }
 
-/// A pipe could be waited for in vain, and a device may never end.
-fn no_file() -> io::Error {
+/// Nobody may ever write to a pipe, and a device may never end.
+fn not_a_file() -> io::Error {
     let message = "it is neither a regular file nor a folder; `gridmark judge` reads anything";
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
 struct Walk<'a> {
-    intake: &'a Intake,
+    rules: Rules<'a>,
     files: Vec<Submission>,
-    troubles: Vec<Error>,
+    errors: Vec<Error>,
 }
 
 impl Walk<'_> {
@@ -62,23 +63,23 @@ impl Walk<'_> {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let mut entries = match entries {
             Ok(entries) => entries,
-            Err(source) => return self.troubles.push(Error::io("read", folder)(source)),
+            Err(source) => return self.errors.push(Error::io("read", folder)(source)),
         };
-        entries.retain(|entry| !self.intake.is_temporary(entry.file_name().as_bytes()));
+        entries.retain(|entry| self.rules.by_name(&entry.file_name()).is_none());
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             // `.` is how people name the folder that they are in; it says nothing about a file.
             let path = folder.strip_prefix(".").unwrap_or(folder).join(entry.file_name());
             // Unlike the metadata of a path, this does not follow symbolic links.
             match entry.metadata() {
-                Ok(metadata) if metadata.is_dir() && depth < self.intake.depth_max => {
+                Ok(metadata) if metadata.is_dir() && depth < self.rules.0.depth_max => {
                     self.folder(&path, depth + 1);
                 }
                 Ok(metadata) if metadata.is_file() => {
                     self.files.push(Submission::new(path, metadata.len()));
                 }
                 Ok(_) => {}
-                Err(source) => self.troubles.push(Error::io("read", &path)(source)),
+                Err(source) => self.errors.push(Error::io("read", &path)(source)),
             }
         }
     }

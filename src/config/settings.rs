@@ -12,7 +12,7 @@ const MIB: usize = 1024 * KIB;
 /// ```
 /// let settings = gridmark::config::Settings::default();
 /// assert_eq!(settings.intake.settle_ms, 200);
-/// assert!(settings.intake.is_temporary(b".~lock.p3.txt#"));
+/// assert!(settings.intake.temporary_pattern(b".~lock.p3.txt#").is_some());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -134,17 +134,10 @@ pub struct Intake {
 }
 
 impl Intake {
-    /// Whether a file or folder with this name (one part of a path, not all of it) is left alone.
-    ///
-    /// ASCII letters match in either case.
-    pub fn is_temporary(&self, name: &[u8]) -> bool {
-        self.temporary_by(name).is_some()
-    }
-
-    /// The pattern by which a file or folder with this name is left alone, if one is.
-    pub fn temporary_by(&self, name: &[u8]) -> Option<&str> {
-        let matches = |pattern: &&String| super::pattern::matches(pattern.as_bytes(), name);
-        self.temporary.iter().find(matches).map(String::as_str)
+    /// The index in [`temporary`](Self::temporary) of the first pattern that fits `name`, which is one
+    /// part of a path. ASCII letters match in either case.
+    pub fn temporary_pattern(&self, name: &[u8]) -> Option<usize> {
+        self.temporary.iter().position(|pattern| super::pattern::matches(pattern.as_bytes(), name))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Shared;
 use crate::model::escape;
 use crate::model::submission::Name;
-use crate::pipeline::intake::{Mailbox, Seen};
+use crate::pipeline::intake::{Mailbox, WaitingStatus};
 use crate::pipeline::queue::Whereabouts;
 use crate::service::http::{self, Question};
 use crate::telemetry::emit::{self, Recorder};
@@ -39,7 +39,7 @@ impl http::Surface for Shown {
 
     fn why(&self, question: Question) -> Pin<Box<dyn Future<Output = String> + Send>> {
         let shared = Arc::clone(&self.shared);
-        let seen = self.mailbox.ask(Name::from_bytes(question.name));
+        let seen = self.mailbox.ask_status(Name::from_bytes(question.name));
         Box::pin(async move {
             let seen = tokio::time::timeout(ANSWER_TIME_MAX, seen).await;
             let seen = seen.ok().and_then(Result::ok);
@@ -57,7 +57,7 @@ impl http::Surface for Shown {
 }
 
 /// The answer, a line for each thing that is known: its word, and what belongs to it.
-fn answer(shared: &Shared, seen: Option<Option<Seen>>, ids: &[i64]) -> String {
+fn answer(shared: &Shared, seen: Option<Option<WaitingStatus>>, ids: &[i64]) -> String {
     let mut lines = format!("process {}\n", std::process::id());
     // Writing to memory cannot fail.
     let mut line = |line: std::fmt::Arguments<'_>| {
@@ -67,8 +67,8 @@ fn answer(shared: &Shared, seen: Option<Option<Seen>>, ids: &[i64]) -> String {
         line(format_args!("unready {}", escape::line(&reason)));
     }
     match seen {
-        Some(Some(Seen { left, setting, failures })) => {
-            line(format_args!("inbox {setting} {} {failures}", left.as_millis()));
+        Some(Some(WaitingStatus { left, waits_for, failures })) => {
+            line(format_args!("inbox {waits_for} {} {failures}", left.as_millis()));
         }
         Some(None) => line(format_args!("inbox unseen")),
         // It is too busy to answer.

@@ -51,7 +51,7 @@ impl Stages {
         let (results, published) = sync_channel(RESULTS_MAX);
         // Twice what one commit takes, so that grading goes on while a commit is under way.
         let budget = Arc::new(Budget::new(settings.publish.pending_bytes_max.saturating_mul(2)));
-        let (intake, mailbox) = Intake::new(intake_parts(shared, once));
+        let (intake, mailbox) = Intake::new(intake_dependencies(shared, once));
         let to_intake = Arc::clone(&mailbox);
         let grading = Arc::new(Grading::new(grading::Parts {
             queue: Arc::clone(&shared.queue),
@@ -61,7 +61,7 @@ impl Stages {
             budget: Arc::clone(&budget),
             results,
             under_way: Arc::clone(&shared.under_way),
-            give_back: Box::new(move |claimed, why| to_intake.give_back(claimed, why)),
+            give_back: Box::new(move |claimed, why| to_intake.return_file(claimed, why)),
             settings: Arc::clone(&shared.sections.grade),
             rules: rebuild::rules(settings),
         }));
@@ -121,8 +121,8 @@ impl Stages {
     }
 }
 
-fn intake_parts(shared: &Shared, once: bool) -> intake::Parts {
-    intake::Parts {
+fn intake_dependencies(shared: &Shared, once: bool) -> intake::Dependencies {
+    intake::Dependencies {
         archive: Arc::clone(&shared.archive),
         ledger: Arc::clone(&shared.ledger),
         queue: Arc::clone(&shared.queue),

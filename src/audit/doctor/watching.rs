@@ -5,7 +5,7 @@ use super::file_system::milliseconds;
 use super::finding::Finding;
 use super::folders::Folders;
 use crate::config::{Settings, Watch};
-use crate::pipeline::intake::{Watched, try_watch};
+use crate::pipeline::intake::{WatchProbe, probe_watch};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -31,33 +31,33 @@ pub(super) fn watching(folders: &Folders, settings: &Settings, inbox: &Inbox) ->
     }
     let mut findings = limits(inbox.folders as u64);
     let Some(scratch) = &folders.inbox.scratch else { return findings };
-    let tried = scratch.folder("watch").and_then(|within| try_watch(&within, EVENT_TIME_MAX));
+    let tried = scratch.folder("watch").and_then(|within| probe_watch(&within, EVENT_TIME_MAX));
     findings.push(event(tried, every));
     findings
 }
 
-fn event(tried: io::Result<Watched>, every: u64) -> Finding {
+fn event(tried: io::Result<WatchProbe>, every: u64) -> Finding {
     let scans = format!("files are found by scans alone, within {every} ms");
     let off = "set intake.watch = \"off\", so that it is known, or use a local file system";
     match tried {
-        Ok(Watched::After(time)) if time <= EVENT_TIME_GOOD => {
+        Ok(WatchProbe::EventAfter(time)) if time <= EVENT_TIME_GOOD => {
             let time = milliseconds(time);
             Finding::ok("watch", format!("an event told of a renamed file after {time}"))
         }
-        Ok(Watched::After(time)) => {
+        Ok(WatchProbe::EventAfter(time)) => {
             let time = milliseconds(time);
             let what = format!("an event told of a renamed file only after {time}");
             Finding::warn("watch", what, "see what keeps this machine busy: top; iostat -x 1")
         }
-        Ok(Watched::Silent) => {
+        Ok(WatchProbe::Silent) => {
             let what = format!("no event told of a renamed file; {scans}");
             Finding::warn("watch", what, off)
         }
-        Ok(Watched::Limit) => {
+        Ok(WatchProbe::Limit) => {
             let what = format!("the system gives no more watches; {scans}");
             Finding::warn("watch", what, raise("max_user_watches", WATCHES_PLENTY))
         }
-        Ok(Watched::No(why)) => {
+        Ok(WatchProbe::No(why)) => {
             let what = format!("the inbox cannot be watched: {why}; {scans}");
             Finding::warn("watch", what, raise("max_user_instances", 1_024))
         }

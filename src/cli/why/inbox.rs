@@ -2,11 +2,12 @@
 
 use crate::config::{Intake, Paths};
 use crate::model::submission::Name;
+use crate::pipeline::intake::Rules;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -36,6 +37,7 @@ pub(super) enum Found {
 ///
 /// If whoever asks may not look there.
 pub(super) fn look(paths: &Paths, intake: &Intake, name: &Name) -> io::Result<Found> {
+    let rules = Rules(intake);
     let service = paths.lock().metadata().ok().map(|lock| (lock.uid(), lock.gid()));
     let mut path = paths.inbox();
     let mut below = Name::from_bytes(*b"");
@@ -50,8 +52,12 @@ pub(super) fn look(paths: &Paths, intake: &Intake, name: &Name) -> io::Result<Fo
             Err(error) if is_absence(&error) => return Ok(Found::Nothing),
             Err(error) => return Err(error),
         };
-        if let Some(why) = ignored(intake, &below, &found) {
-            return Ok(Found::Ignored(why));
+        let reason = rules
+            .by_name(part)
+            .or_else(|| rules.by_type(found.file_type()))
+            .or_else(|| rules.by_path(&below, found.is_dir()));
+        if let Some(reason) = reason {
+            return Ok(Found::Ignored(rules.explain(&below, reason)));
         }
         let is_last = i + 1 == parts.len();
         if let (Some(service), Some(folder)) = (service, &folder)
@@ -73,49 +79,6 @@ pub(super) fn look(paths: &Paths, intake: &Intake, name: &Name) -> io::Result<Fo
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
         || error.raw_os_error() == Some(rustix::io::Errno::NAMETOOLONG.raw_os_error())
-}
-
-/// Why intake leaves this alone, if it does: the rules of its walk, one part of the path at a time.
-fn ignored(intake: &Intake, name: &Name, found: &Metadata) -> Option<String> {
-    let part = name.split().1;
-    let shown = Name::from_bytes(part.as_bytes());
-    if part.as_bytes().starts_with(crate::store::archive::HIDDEN_PREFIX.as_bytes()) {
-        return Some(format!("{shown} is a name that gridmark uses itself"));
-    }
-    if let Some(pattern) = intake.temporary_by(part.as_bytes()) {
-        return Some(format!(
-            "{shown} is the name of a temporary file, by the pattern `{pattern}` of \
-             intake.temporary"
-        ));
-    }
-    let kind = found.file_type();
-    let what = if kind.is_symlink() {
-        Some("a symbolic link")
-    } else if kind.is_fifo() {
-        Some("a FIFO")
-    } else if kind.is_socket() {
-        Some("a socket")
-    } else {
-        (!kind.is_file() && !kind.is_dir()).then_some("a device")
-    };
-    if let Some(what) = what {
-        return Some(format!("{shown} is {what}, and only files are graded"));
-    }
-    let depth = name.as_bytes().iter().filter(|&&byte| byte == b'/').count();
-    let bytes = name.as_bytes().len();
-    if kind.is_dir() && depth >= intake.depth_max {
-        Some(format!(
-            "the folder {name} lies deeper than intake.depth_max = {} allows",
-            intake.depth_max
-        ))
-    } else if bytes > intake.name_bytes_max {
-        Some(format!(
-            "its path under the inbox has {bytes} bytes, more than intake.name_bytes_max = {}",
-            intake.name_bytes_max
-        ))
-    } else {
-        None
-    }
 }
 
 /// Why the service may not take or read this, if its owner and mode forbid it.

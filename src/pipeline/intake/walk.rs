@@ -1,8 +1,9 @@
-//! A walk through the inbox: the truth about what lies there.
+//! A walk through the inbox, one entry at a time.
 //!
-//! Folders take turns, so that a huge one does not hold up the others, and the walk can be left and
-//! gone on with at any entry, so that it never holds more than a few names in memory.
+//! Top-level folders take turns, so that a huge one does not delay the others. Between two entries the
+//! walk can pause for any time; it holds open folders and a few names in memory, never a whole listing.
 
+use super::rules::{LeftAlone, Rules};
 use crate::model::submission::Name;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -22,52 +23,52 @@ const OPEN_TURNS_MAX: usize = 16;
 /// names of deeper folders are remembered.
 const OPEN_LEVELS_MAX: usize = 4;
 
-/// What a walk comes by.
+/// What a walk finds.
 pub enum Entry {
     /// A regular file.
     File(Name, Metadata),
     /// Something that is left alone, and why.
-    Ignored(Name, &'static str),
+    Ignored(Name, LeftAlone),
     /// A folder that could not be read.
     Failed(Name, io::Error),
 }
 
 /// What the walk asks its owner.
 pub trait Guide {
-    /// Whether a file or folder of this name, one part of a path, is left alone.
-    fn is_temporary(&self, part: &[u8]) -> bool;
-    /// Why a file or folder is left alone that lies too deep, or has too long a path, if it does.
-    fn out_of_bounds(&self, name: &Name, is_folder: bool) -> Option<&'static str>;
-    /// Told before a folder is read.
+    /// The inbox.
+    fn inbox(&self) -> &Path;
+    /// The rules by which files and folders are left alone.
+    fn rules(&self) -> Rules<'_>;
+    /// Called before a folder is read.
     fn entering(&mut self, folder: &Path, metadata: &Metadata);
 }
 
-/// A walk under way.
+/// A walk in progress.
 pub struct Walk {
     turns: VecDeque<Turn>,
     open_turns_max: usize,
 }
 
-/// One top-level folder, or what lies loose in the inbox: a stack of folders being read.
+/// One top-level folder, or the inbox itself: a stack of folders that are being read.
 struct Turn {
-    /// The folder to begin with, while it is not open yet.
+    /// The folder at its top, until it is opened.
     start: Option<Name>,
     open: Vec<(Name, ReadDir)>,
-    /// Folders that lie too deep to be opened on top of those.
+    /// Folders found at the deepest level that is kept open.
     deeper: Vec<Name>,
-    /// Whether folders met are turns of their own, as those in the inbox itself are.
+    /// Whether folders found in it get turns of their own, as those of the inbox do.
     spreads: bool,
     found: usize,
 }
 
 impl Walk {
-    /// A walk that keeps some so many folders open at a time, and one more.
+    /// A walk that keeps about `open_folders_max` folders open at a time.
     pub fn new(open_folders_max: usize) -> Walk {
         let open_turns_max = (open_folders_max / OPEN_LEVELS_MAX).clamp(2, OPEN_TURNS_MAX);
         Walk { turns: VecDeque::new(), open_turns_max }
     }
 
-    /// Ends it where it is.
+    /// Ends the walk.
     pub fn clear(&mut self) {
         self.turns.clear();
     }
@@ -87,15 +88,15 @@ impl Walk {
         self.turns.is_empty()
     }
 
-    /// The next thing the walk comes by; `None` at its end.
-    pub fn next(&mut self, inbox: &Path, guide: &mut impl Guide) -> Option<Entry> {
+    /// The next entry; `None` at the end.
+    pub fn next(&mut self, guide: &mut impl Guide) -> Option<Entry> {
         loop {
             let turn = self.turns.front_mut()?;
-            match turn.step(inbox, guide) {
+            match turn.step(guide) {
                 Step::Found(entry) => {
                     turn.found += 1;
                     if turn.found % ENTRIES_A_TURN == 0 {
-                        self.pass_on();
+                        self.end_turn();
                     }
                     return Some(entry);
                 }
@@ -106,8 +107,8 @@ impl Walk {
         }
     }
 
-    /// Lets the next folder have its turn, but keeps few folders open at a time.
-    fn pass_on(&mut self) {
+    /// Ends a turn. The next one comes soon enough that few folders are open at a time.
+    fn end_turn(&mut self) {
         if let Some(turn) = self.turns.pop_front() {
             self.turns.insert(self.turns.len().min(self.open_turns_max - 1), turn);
         }
@@ -126,9 +127,9 @@ impl Turn {
         Turn { start: Some(start), open: Vec::new(), deeper: Vec::new(), spreads, found: 0 }
     }
 
-    fn step(&mut self, inbox: &Path, guide: &mut impl Guide) -> Step {
+    fn step(&mut self, guide: &mut impl Guide) -> Step {
         if let Some(folder) = self.start.take() {
-            return self.enter(folder, inbox, guide);
+            return self.enter(folder, guide);
         }
         let Some((folder, entries)) = self.open.last_mut() else {
             return Step::Over;
@@ -136,13 +137,13 @@ impl Turn {
         match entries.next() {
             Some(Ok(entry)) => {
                 let name = folder.join(&entry.file_name());
-                match look(name, &entry, guide) {
+                match classify(name, &entry, guide) {
                     Step::Folder(folder) if self.spreads => Step::Folder(folder),
                     Step::Folder(folder) if self.open.len() >= OPEN_LEVELS_MAX => {
                         self.deeper.push(folder);
                         Step::Nothing
                     }
-                    Step::Folder(folder) => self.enter(folder, inbox, guide),
+                    Step::Folder(folder) => self.enter(folder, guide),
                     step => step,
                 }
             }
@@ -154,35 +155,35 @@ impl Turn {
             None => {
                 self.open.pop();
                 match self.deeper.pop() {
-                    Some(folder) => self.enter(folder, inbox, guide),
+                    Some(folder) => self.enter(folder, guide),
                     None => Step::Nothing,
                 }
             }
         }
     }
 
-    fn enter(&mut self, folder: Name, inbox: &Path, guide: &mut impl Guide) -> Step {
-        match open(inbox, &folder, guide) {
+    fn enter(&mut self, folder: Name, guide: &mut impl Guide) -> Step {
+        match open(&folder, guide) {
             Ok(entries) => {
                 self.open.push((folder, entries));
                 Step::Nothing
             }
-            // Whoever moved it away has caused an event for where it is now.
+            // It was moved or removed; a move causes an event at its new place.
             Err(error) if is_no_folder(&error) && !self.spreads => Step::Nothing,
             Err(error) => Step::Found(Entry::Failed(folder, error)),
         }
     }
 }
 
-/// Opens a folder for reading, by no way that leads through a link; the inbox itself may be one.
-fn open(inbox: &Path, folder: &Name, guide: &mut impl Guide) -> io::Result<ReadDir> {
-    let path = inbox.join(folder.as_path());
+/// Opens a folder for reading and follows no link on the way; the inbox itself may be one.
+fn open(folder: &Name, guide: &mut impl Guide) -> io::Result<ReadDir> {
+    let path = guide.inbox().join(folder.as_path());
     if folder.as_bytes().is_empty() {
         guide.entering(&path, &path.metadata()?);
         return path.read_dir();
     }
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = rustix::fs::openat(CWD, inbox, flags, Mode::empty())?;
+    let root = rustix::fs::openat(CWD, guide.inbox(), flags, Mode::empty())?;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     match rustix::fs::openat2(&root, folder.as_path(), flags, Mode::empty(), resolve) {
         Ok(opened) => {
@@ -193,7 +194,7 @@ fn open(inbox: &Path, folder: &Name, guide: &mut impl Guide) -> io::Result<ReadD
                 read => read,
             }
         }
-        // A system that cannot do it in one step.
+        // The system has no `openat2`.
         Err(Errno::NOSYS | Errno::PERM) => {
             guide.entering(&path, &path.metadata()?);
             path.read_dir()
@@ -202,82 +203,69 @@ fn open(inbox: &Path, folder: &Name, guide: &mut impl Guide) -> io::Result<ReadD
     }
 }
 
-/// Whether a folder is not there any more, or a link has taken its place or that of one above it.
+/// Whether a folder is gone, or it or one above it was replaced by a link.
 fn is_no_folder(error: &io::Error) -> bool {
     let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error);
     error.raw_os_error().is_some_and(|code| gone.contains(&code))
 }
 
 /// What one entry of a folder is.
-fn look(name: Name, entry: &DirEntry, guide: &impl Guide) -> Step {
-    let ignored = |name, why| Step::Found(Entry::Ignored(name, why));
-    if guide.is_temporary(name.split().1.as_encoded_bytes()) {
-        return ignored(name, "its name is that of a temporary file");
+fn classify(name: Name, entry: &DirEntry, guide: &impl Guide) -> Step {
+    let rules = guide.rules();
+    let ignored = |name, reason| Step::Found(Entry::Ignored(name, reason));
+    if let Some(reason) = rules.by_name(name.split().1) {
+        return ignored(name, reason);
     }
     let Ok(kind) = entry.file_type() else {
         return Step::Nothing;
     };
-    if !kind.is_file() && !kind.is_dir() {
-        return ignored(name, what_it_is(kind));
-    }
-    if let Some(why) = guide.out_of_bounds(&name, kind.is_dir()) {
-        return ignored(name, why);
+    if let Some(reason) = rules.by_type(kind).or_else(|| rules.by_path(&name, kind.is_dir())) {
+        return ignored(name, reason);
     }
     if kind.is_dir() {
         return Step::Folder(name);
     }
-    // By now something else may be there than when the folder was read.
+    // It may have been replaced since the folder was read.
     match entry.metadata() {
         Ok(found) if found.is_file() => Step::Found(Entry::File(name, found)),
-        Ok(found) if !found.is_dir() => ignored(name, what_it_is(found.file_type())),
-        Ok(_) | Err(_) => Step::Nothing,
-    }
-}
-
-/// What something is that is neither a file nor a folder, in words.
-pub fn what_it_is(kind: std::fs::FileType) -> &'static str {
-    use std::os::unix::fs::FileTypeExt;
-    if kind.is_symlink() {
-        "it is a symbolic link"
-    } else if kind.is_fifo() {
-        "it is a FIFO"
-    } else if kind.is_socket() {
-        "it is a socket"
-    } else {
-        "it is a device"
+        Ok(found) => match rules.by_type(found.file_type()) {
+            Some(reason) => ignored(name, reason),
+            None => Step::Nothing,
+        },
+        Err(_) => Step::Nothing,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Intake;
     use std::collections::BTreeSet;
     use std::fs;
+    use std::path::PathBuf;
 
-    struct Plain {
-        entered: usize,
-        depth_max: usize,
+    struct OnlyRules {
+        inbox: PathBuf,
+        settings: Intake,
     }
 
-    impl Default for Plain {
-        fn default() -> Plain {
-            Plain { entered: 0, depth_max: 64 }
+    impl OnlyRules {
+        fn new(inbox: &Path, depth_max: usize) -> OnlyRules {
+            let settings = Intake { depth_max, ..Intake::default() };
+            OnlyRules { inbox: inbox.to_owned(), settings }
         }
     }
 
-    impl Guide for Plain {
-        fn is_temporary(&self, part: &[u8]) -> bool {
-            part.starts_with(b".")
+    impl Guide for OnlyRules {
+        fn inbox(&self) -> &Path {
+            &self.inbox
         }
 
-        fn out_of_bounds(&self, name: &Name, is_folder: bool) -> Option<&'static str> {
-            let slashes = name.as_bytes().iter().filter(|&&byte| byte == b'/').count();
-            (is_folder && slashes >= self.depth_max).then_some("too deep")
+        fn rules(&self) -> Rules<'_> {
+            Rules(&self.settings)
         }
 
-        fn entering(&mut self, _folder: &Path, _metadata: &Metadata) {
-            self.entered += 1;
-        }
+        fn entering(&mut self, _folder: &Path, _metadata: &Metadata) {}
     }
 
     fn write(inbox: &Path, name: &str) {
@@ -287,9 +275,9 @@ mod tests {
     }
 
     fn files(walk: &mut Walk, inbox: &Path, depth_max: usize) -> Vec<String> {
-        let mut guide = Plain { depth_max, ..Plain::default() };
+        let mut guide = OnlyRules::new(inbox, depth_max);
         let mut files = Vec::new();
-        while let Some(entry) = walk.next(inbox, &mut guide) {
+        while let Some(entry) = walk.next(&mut guide) {
             if let Entry::File(name, _) = entry {
                 files.push(name.to_string());
             }
@@ -298,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_every_file_once_and_leaves_the_rest_alone() {
+    fn every_file_is_found_once_and_other_entries_are_left_alone() {
         let inbox = tempfile::tempdir().expect("a temporary folder");
         for name in ["a", "f/b", "f/g/h/c", "f/.hidden", ".git/config", "i/d"] {
             write(inbox.path(), name);
@@ -322,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn few_folders_are_open_at_a_time_however_deep_they_lie() {
+    fn few_folders_are_open_at_a_time_at_any_depth() {
         let inbox = tempfile::tempdir().expect("a temporary folder");
         for top in 0..20 {
             write(inbox.path(), &format!("{top}/{}p", "d/".repeat(30)));
@@ -330,9 +318,9 @@ mod tests {
         }
         let mut walk = Walk::new(8);
         walk.add_inbox();
-        let mut guide = Plain::default();
+        let mut guide = OnlyRules::new(inbox.path(), 64);
         let mut files = 0;
-        while let Some(entry) = walk.next(inbox.path(), &mut guide) {
+        while let Some(entry) = walk.next(&mut guide) {
             files += usize::from(matches!(entry, Entry::File(..)));
             let open: usize = walk.turns.iter().map(|turn| turn.open.len()).sum();
             assert!(open <= 8 + 1, "{open} folders are open");
@@ -341,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn no_link_that_took_the_place_of_a_folder_is_followed() {
+    fn a_link_that_replaced_a_folder_is_not_followed() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         write(folder.path(), "outside/deep/secret");
         write(folder.path(), "inbox/p");
@@ -355,15 +343,18 @@ mod tests {
     }
 
     #[test]
-    fn what_took_the_place_of_a_file_since_its_folder_was_read_is_no_file() {
+    fn a_link_that_replaced_a_file_since_its_folder_was_read_is_left_alone() {
         let inbox = tempfile::tempdir().expect("a temporary folder");
         write(inbox.path(), "p");
         let mut entries = inbox.path().read_dir().expect("the inbox");
         let entry = entries.next().expect("an entry").expect("an entry");
         std::fs::remove_file(entry.path()).expect("a file");
         std::os::unix::fs::symlink("/", entry.path()).expect("a link");
-        let seen = look(Name::from_bytes(*b"p"), &entry, &Plain::default());
-        assert!(matches!(seen, Step::Found(Entry::Ignored(_, "it is a symbolic link"))));
+        let step = classify(Name::from_bytes(*b"p"), &entry, &OnlyRules::new(inbox.path(), 64));
+        assert!(matches!(
+            step,
+            Step::Found(Entry::Ignored(_, LeftAlone::NotAFile("a symbolic link")))
+        ));
     }
 
     #[test]
@@ -382,14 +373,14 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_gone_is_no_failure_but_a_missing_inbox_is() {
+    fn a_missing_folder_is_no_failure_but_a_missing_inbox_is() {
         let inbox = tempfile::tempdir().expect("a temporary folder");
         let mut walk = Walk::new(64);
         walk.add_folder(Name::from_bytes(*b"gone"));
-        assert!(walk.next(inbox.path(), &mut Plain::default()).is_none());
+        assert!(walk.next(&mut OnlyRules::new(inbox.path(), 64)).is_none());
         walk.add_inbox();
         let missing = inbox.path().join("missing");
-        let entry = walk.next(&missing, &mut Plain::default());
+        let entry = walk.next(&mut OnlyRules::new(&missing, 64));
         assert!(matches!(entry, Some(Entry::Failed(..))));
     }
 }

@@ -98,7 +98,7 @@ fn devices_are_left_alone() {
     sandbox.wait_for(1);
     sandbox.wait_for_scans(2);
     assert!(sandbox.has("inbox/zero"));
-    assert!(sandbox.log().contains("it is a device"), "{}", sandbox.log());
+    assert!(sandbox.log().contains("is a device, and only files are graded"), "{}", sandbox.log());
 }
 
 /// Deeper than any path that the system takes.

@@ -128,7 +128,7 @@ fn what_is_left_alone_is_told_with_the_rule_that_says_so() {
         ("p.PART", "p.PART is the name of a temporary file, by the pattern `*.part` of"),
         ("a/.hidden/p", ".hidden is the name of a temporary file, by the pattern `.*` of"),
         (".gridmark-7", ".gridmark-7 is a name that gridmark uses itself"),
-        ("a/b/c/p", "the folder a/b/c lies deeper than intake.depth_max = 2 allows"),
+        ("a/b/c/p", "the folder a/b/c is deeper than intake.depth_max = 2 allows"),
         (&long, "has 101 bytes, more than intake.name_bytes_max = 100"),
         ("link", "link is a symbolic link, and only files are graded"),
         ("fifo", "fifo is a FIFO, and only files are graded"),

@@ -1,0 +1,413 @@
+//! Takes files that are ready: one ledger transaction claims a batch, then each file is renamed into
+//! the archive and goes into the queue. Also the way back, for files that changed after they were taken.
+//!
+//! A claim is recorded before its file is moved, so that a crash in between leaves a claim whose file
+//! lies in the inbox, which the next start releases. While one batch is moved the next one is claimed,
+//! since both wait for the disk.
+
+use super::settling::{FileState, Ready, Settling};
+use crate::model::submission::{Claimed, Name, Place};
+use crate::pipeline::queue::Queue;
+use crate::store::archive::{Archive, Standing, Taken};
+use crate::store::fail_point::Point;
+use crate::store::ledger::{Candidate, Ledger};
+use crate::telemetry::emit::{self, Via};
+use crate::telemetry::health::Health;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The pause before the second try to take a file; it grows with each failure.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+/// The pause before a file that is open for writing is checked again, unless it is closed before.
+const CHECK_OPEN_AFTER: Duration = Duration::from_millis(250);
+
+/// How many moved files go into the queue together.
+const FILES_A_PUSH: usize = 64;
+
+/// Files that the ledger has claimed and that are still to be moved, with their claims in the same
+/// order.
+#[derive(Default)]
+pub(super) struct Batch {
+    files: Vec<Ready>,
+    claims: Vec<Claimed>,
+}
+
+impl Batch {
+    /// Whether it has no files.
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Moves the files into the archive, and puts those that were moved into the queue.
+    pub(super) fn take(&self, archive: &Archive, queue: &Queue) -> Vec<io::Result<Taken>> {
+        let mut taker = archive.taker();
+        let mut done = Vec::with_capacity(self.claims.len());
+        for claims in self.claims.chunks(FILES_A_PUSH) {
+            let from = done.len();
+            done.extend(claims.iter().map(|claimed| {
+                let taken = taker.take(claimed);
+                Point::FileMoved.pass();
+                taken
+            }));
+            Point::FilesMoved.pass();
+            let moved = claims.iter().zip(&done[from..]);
+            let moved = moved.filter(|(_, taken)| matches!(taken, Ok(Taken::Yes)));
+            queue.push_all(moved.map(|(claimed, _)| claimed.clone()));
+            Point::Queued.pass();
+        }
+        done
+    }
+}
+
+/// A file that is to be put back into the inbox.
+struct Returned {
+    /// When to try again.
+    at: Instant,
+    claimed: Claimed,
+    why: String,
+}
+
+/// Files on their way from the inbox into the queue, and back.
+pub(super) struct Claiming {
+    archive: Arc<Archive>,
+    ledger: Arc<Ledger>,
+    queue: Arc<Queue>,
+    health: Arc<Health>,
+    /// Whether the run ends by itself, so that it cannot wait for room on the disk.
+    once: bool,
+    ready: VecDeque<Ready>,
+    /// What is claimed and is moved next.
+    claimed: Batch,
+    /// Files that could not be put back yet.
+    returned: Vec<Returned>,
+}
+
+impl Claiming {
+    /// Nothing is ready yet.
+    pub(super) fn new(
+        archive: Arc<Archive>,
+        ledger: Arc<Ledger>,
+        queue: Arc<Queue>,
+        health: Arc<Health>,
+        once: bool,
+    ) -> Claiming {
+        Claiming {
+            archive,
+            ledger,
+            queue,
+            health,
+            once,
+            ready: VecDeque::new(),
+            claimed: Batch::default(),
+            returned: Vec::new(),
+        }
+    }
+
+    /// Adds files that are ready.
+    pub(super) fn add(&mut self, ready: impl IntoIterator<Item = Ready>) {
+        self.ready.extend(ready);
+    }
+
+    /// How many files are ready and not claimed.
+    pub(super) fn ready_files(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Whether a batch is claimed and not moved yet.
+    pub(super) fn has_claimed(&self) -> bool {
+        !self.claimed.is_empty()
+    }
+
+    /// How many files are still to be put back.
+    pub(super) fn returned_files(&self) -> usize {
+        self.returned.len()
+    }
+
+    /// Since when the oldest file has been ready that is not in the archive yet.
+    pub(super) fn oldest_ready(&self) -> Option<Instant> {
+        self.ready.iter().chain(&self.claimed.files).map(|ready| ready.since).min()
+    }
+
+    /// When to try next to put files back.
+    pub(super) fn next_retry(&self) -> Option<Instant> {
+        self.returned.iter().map(|returned| returned.at).min()
+    }
+
+    /// The batch that is to be moved now.
+    pub(super) fn next_batch(&mut self) -> Batch {
+        std::mem::take(&mut self.claimed)
+    }
+
+    /// Claims as many ready files as the queue has room for beside those that are being `moved`, at
+    /// most `files_max`; returns whether there were any.
+    pub(super) fn claim(
+        &mut self,
+        moved: &Batch,
+        settling: &mut Settling,
+        files_max: usize,
+    ) -> bool {
+        if self.ready.is_empty() {
+            return false;
+        }
+        if let Some(why) = self.health.reason("disk") {
+            if self.once {
+                for ready in std::mem::take(&mut self.ready) {
+                    emit::claim_failed(&ready.name, &why);
+                    settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER);
+                }
+            }
+            return false;
+        }
+        take_turns(&mut self.ready);
+        let asked = moved.files.iter().chain(self.ready.iter().take(files_max));
+        let asked = asked.map(|ready| (&ready.name, ready.state.signature.bytes));
+        let admitted = self.queue.admit(asked).split_off(moved.files.len());
+        let mut batch = Vec::with_capacity(admitted.len());
+        let mut left = VecDeque::new();
+        for (i, ready) in std::mem::take(&mut self.ready).into_iter().enumerate() {
+            if admitted.get(i) == Some(&true) { batch.push(ready) } else { left.push_back(ready) }
+        }
+        self.ready = left;
+        // Folders hold their entries in no order; people search for rows by name.
+        batch.sort_by(|a, b| a.name.cmp(&b.name));
+        self.leave_what_is_not_free(&mut batch, settling);
+        let any = !batch.is_empty();
+        if any {
+            self.claim_batch(batch, moved, settling);
+        }
+        any
+    }
+
+    /// Files that a process has open for writing, or that we may not read, stay in the inbox.
+    fn leave_what_is_not_free(&self, batch: &mut Vec<Ready>, settling: &mut Settling) {
+        let mut inspector = self.archive.inspector();
+        batch.retain(|ready| {
+            match inspector.standing(&ready.name) {
+                Standing::Free => return true,
+                Standing::Unknown if ready.seen_writing && !ready.though_open => {
+                    settling.may_be_open(&ready.name);
+                }
+                Standing::Unknown => {
+                    emit::writers_unknown(&ready.name);
+                    return true;
+                }
+                Standing::Written if ready.though_open => return true,
+                Standing::Written => {
+                    emit::still_open(&ready.name);
+                    settling.found_open(&ready.name, Instant::now(), CHECK_OPEN_AFTER);
+                }
+                Standing::Forbidden => {
+                    let why = "it may not be read by the user as whom the service runs";
+                    emit::claim_failed(&ready.name, &why);
+                    settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER);
+                }
+            }
+            false
+        });
+    }
+
+    fn claim_batch(&mut self, batch: Vec<Ready>, moved: &Batch, settling: &mut Settling) {
+        let candidates: Vec<Candidate> = batch
+            .iter()
+            .map(|ready| Candidate {
+                name: ready.name.clone(),
+                signature: ready.state.signature,
+                ready: ready.since,
+                though_open: ready.though_open,
+            })
+            .collect();
+        let now_ms = jiff::Timestamp::now().as_millisecond();
+        let mut places = self.archive.places();
+        let promised: HashSet<&Name> = moved.claims.iter().map(|it| &it.archived_as).collect();
+        let place = |name: &Name| {
+            if promised.contains(name) { Place::Taken } else { places.place(name) }
+        };
+        match self.ledger.claim(&candidates, now_ms, place) {
+            Ok(claims) => {
+                Point::Claimed.pass();
+                self.health.well("claims");
+                self.claimed = Batch { files: batch, claims };
+            }
+            Err(error) => {
+                self.health.unwell("claims", format!("cannot take files: {error}"));
+                emit::claims_failed(batch.len(), &error);
+                for ready in batch {
+                    settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER);
+                }
+            }
+        }
+    }
+
+    /// Records the results of moving a batch.
+    pub(super) fn finish_moves(
+        &mut self,
+        batch: &Batch,
+        taken: Vec<io::Result<Taken>>,
+        settling: &mut Settling,
+    ) {
+        let mut released = Vec::new();
+        let (mut by_event, mut by_scan) = (0, 0);
+        let mut failed = None;
+        for ((ready, claimed), taken) in batch.files.iter().zip(&batch.claims).zip(taken) {
+            match taken {
+                Ok(Taken::Yes) => {
+                    match ready.via {
+                        Via::Event => by_event += 1,
+                        Via::Scan => by_scan += 1,
+                    }
+                    settling.taken(ready);
+                }
+                Ok(Taken::Gone) => {
+                    released.push(claimed.id);
+                    settling.taken(ready);
+                }
+                Ok(Taken::Occupied) => {
+                    released.push(claimed.id);
+                    settling.retry_later(&ready.name, Instant::now(), Duration::ZERO);
+                }
+                Err(error) => {
+                    if is_of_the_disk(&error) {
+                        emit::claims_failed(1, &error);
+                    } else {
+                        emit::claim_failed(&ready.name, &error);
+                    }
+                    if !self.archive.is_hidden(claimed.id) {
+                        released.push(claimed.id);
+                    }
+                    settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER);
+                    failed = worse(failed, error);
+                }
+            }
+        }
+        // A fault of one file or folder of the inbox stops nobody else from being graded.
+        match failed {
+            Some(error) if is_of_the_disk(&error) => self.archive_failed(&error),
+            Some(_) => self.probe_archive(),
+            None => self.health.well("archive"),
+        }
+        emit::claimed(by_event + by_scan);
+        emit::found(Via::Event, by_event);
+        emit::found(Via::Scan, by_scan);
+        self.release(&released);
+    }
+
+    /// Releases the batch that is claimed and was not moved.
+    pub(super) fn release_claimed(&mut self) {
+        let batch = std::mem::take(&mut self.claimed);
+        let ids: Vec<i64> = batch.claims.iter().map(|claimed| claimed.id).collect();
+        self.release(&ids);
+    }
+
+    fn release(&self, ids: &[i64]) {
+        if !ids.is_empty() {
+            Point::ReleasesDue.pass();
+        }
+        if let Err(error) = self.ledger.release(ids) {
+            // The next start finds claims whose files lie in the inbox, or nowhere, and releases
+            // them.
+            self.health.unwell("claims", format!("cannot release claims: {error}"));
+        }
+    }
+
+    fn archive_failed(&self, error: &io::Error) {
+        let reason = format!("cannot move files into the archive: {error}");
+        self.health.unwell("archive", reason);
+    }
+
+    fn probe_archive(&self) {
+        match self.archive.probe() {
+            Err(error) => self.archive_failed(&error),
+            Ok(()) => self.health.well("archive"),
+        }
+    }
+
+    /// Checks an archive that has failed. Called where no file waits that could show that it works again.
+    pub(super) fn recheck_archive(&self) {
+        if self.health.reason("archive").is_some() {
+            self.probe_archive();
+        }
+    }
+
+    /// Puts a file back into the inbox, where it settles and is taken again.
+    pub(super) fn put_back(&mut self, claimed: Claimed, why: String, settling: &mut Settling) {
+        match self.archive.put_back(&claimed) {
+            Ok(true) => {
+                Point::PutBack.pass();
+                emit::put_back(&claimed.name, &why);
+                self.release(&[claimed.id]);
+                self.settle_again(&claimed.name, settling);
+                self.queue.done([claimed.id]);
+            }
+            // A newer file has its name. A link or a FIFO that was swapped in before it was taken is no
+            // submission: it goes back as soon as its name is free.
+            Ok(false) if !self.archive.holds_file(&claimed.archived_as) => {
+                emit::put_back_failed(&claimed.name, &"a newer file has its name");
+                self.returned.push(Returned {
+                    at: Instant::now() + RETRY_AFTER * 16,
+                    claimed,
+                    why,
+                });
+            }
+            // The archived one was handed in before the newer one, so it is graded as it is.
+            Ok(false) => {
+                self.queue.done([claimed.id]);
+                let seen = self.archive.signature(&claimed.archived_as);
+                let bytes = seen.map_or(claimed.bytes, |seen| seen.bytes);
+                self.queue.push_all([Claimed { seen, bytes, ..claimed }]);
+            }
+            Err(error) => {
+                emit::put_back_failed(&claimed.name, &error);
+                self.returned.push(Returned { at: Instant::now() + RETRY_AFTER, claimed, why });
+            }
+        }
+    }
+
+    fn settle_again(&self, name: &Name, settling: &mut Settling) {
+        let path = self.archive.inbox().join(name.as_path());
+        match path.symlink_metadata() {
+            Ok(found) if found.is_file() => {
+                settling.put_back(name.clone(), FileState::of(&found), Instant::now());
+            }
+            // The next scan finds out what it is.
+            _ => {}
+        }
+    }
+
+    /// Tries again to put back the files for which it is time.
+    pub(super) fn retry_returned(&mut self, settling: &mut Settling) {
+        let now = Instant::now();
+        let due: Vec<Returned> =
+            self.returned.extract_if(.., |returned| returned.at <= now).collect();
+        for Returned { claimed, why, .. } in due {
+            self.put_back(claimed, why, settling);
+        }
+    }
+}
+
+/// Whether the disk is full or cannot be written, so that the fault is not one file's.
+fn is_of_the_disk(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem | FileTooLarge)
+}
+
+/// The error that says more about the disk.
+fn worse(known: Option<io::Error>, error: io::Error) -> Option<io::Error> {
+    Some(known.filter(is_of_the_disk).unwrap_or(error))
+}
+
+/// Puts ready files in an order in which folders take turns.
+fn take_turns(ready: &mut VecDeque<Ready>) {
+    let mut turns: HashMap<&[u8], usize> = HashMap::new();
+    let mut turn_of = Vec::with_capacity(ready.len());
+    for file in ready.iter() {
+        let turn = turns.entry(file.name.folder().unwrap_or_default()).or_default();
+        *turn += 1;
+        turn_of.push(*turn);
+    }
+    let mut with_turns: Vec<(usize, Ready)> = turn_of.into_iter().zip(ready.drain(..)).collect();
+    with_turns.sort_by_key(|(turn, _)| *turn);
+    ready.extend(with_turns.into_iter().map(|(_, ready)| ready));
+}

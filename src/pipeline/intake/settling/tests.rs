@@ -1,0 +1,179 @@
+use super::*;
+
+const TIMES: SettleTimes =
+    SettleTimes { settle: Duration::from_secs(2), open: Duration::from_secs(100) };
+
+fn state(bytes: u64, changed_ago: i64) -> FileState {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    let changed = (now.as_secs() as i64 - changed_ago, 0);
+    FileState { signature: Signature::for_tests(bytes), changed, linked: false }
+}
+
+fn name() -> Name {
+    Name::from_bytes(*b"p")
+}
+
+fn seconds(s: u64) -> Duration {
+    Duration::from_secs(s)
+}
+
+struct Fixture(Settling, Instant);
+
+impl Fixture {
+    fn new() -> Fixture {
+        Fixture(Settling::new(TIMES, 10), Instant::now())
+    }
+
+    fn see(&mut self, at: u64, state: FileState, hint: Option<Hint>) -> bool {
+        self.0.see(name(), state, Via::Scan, hint, self.1 + seconds(at)).is_some()
+    }
+
+    /// It has settled, but is found to be open.
+    fn is_open_at(&mut self, at: u64, state: FileState) {
+        let now = self.1 + seconds(at);
+        let ready = self.0.see(name(), state, Via::Scan, None, now).expect("settled");
+        assert!(!ready.though_open);
+        self.0.found_open(&name(), now, seconds(1));
+        assert!(!self.see(at, state, None), "it is not checked again at once");
+    }
+}
+
+#[test]
+fn a_file_that_changed_long_ago_is_ready_at_once_and_only_once() {
+    let mut files = Fixture::new();
+    assert!(files.see(0, state(5, 1_000), None));
+    assert!(!files.see(0, state(5, 1_000), None));
+    assert!(files.0.due(files.1 + seconds(9)).is_empty());
+}
+
+#[test]
+fn a_new_file_must_be_left_alone_for_the_settle_time() {
+    let mut files = Fixture::new();
+    let first = state(5, 0);
+    assert!(!files.see(0, first, None));
+    assert!(!files.see(1, state(6, -3), None));
+    assert!(!files.see(2, state(6, -3), None), "it has changed a second ago");
+    assert_eq!(files.0.due(files.1 + seconds(2)), []);
+}
+
+#[test]
+fn a_change_time_in_the_future_does_not_delay_a_file() {
+    let mut files = Fixture::new();
+    let from_the_future = state(5, -1_000_000);
+    assert!(!files.see(0, from_the_future, None));
+    assert_eq!(files.0.due(files.1 + seconds(3)), [name()]);
+    assert!(files.see(3, from_the_future, None));
+}
+
+#[test]
+fn a_file_that_was_moved_in_is_ready_at_once() {
+    assert!(Fixture::new().see(0, state(5, 0), Some(Hint::Moved)));
+}
+
+#[test]
+fn a_file_being_written_waits_until_it_is_closed() {
+    let mut files = Fixture::new();
+    let slow = state(5, -1);
+    assert!(!files.see(0, slow, Some(Hint::Written)));
+    files.is_open_at(50, slow);
+    assert!(files.see(51, slow, Some(Hint::Closed)));
+}
+
+#[test]
+fn a_file_that_may_be_open_waits_as_long_as_an_open_one() {
+    let mut files = Fixture::new();
+    let slow = state(5, -1);
+    assert!(!files.see(0, slow, Some(Hint::Written)));
+    let ready = files.0.see(name(), slow, Via::Scan, None, files.1 + seconds(4)).expect("ready");
+    assert!(ready.seen_writing && !ready.though_open);
+    files.0.may_be_open(&name());
+    assert!(!files.see(50, slow, None));
+    assert!(files.see(101, slow, None));
+}
+
+#[test]
+fn an_empty_file_waits_longer_since_it_may_have_just_been_created() {
+    let mut files = Fixture::new();
+    let empty = state(0, -1);
+    assert!(!files.see(0, empty, None));
+    assert!(!files.see(3, empty, None), "its writer may only be slow");
+    assert!(files.see(4, empty, Some(Hint::Closed)), "its writer is not");
+
+    let mut files = Fixture::new();
+    assert!(!files.see(0, empty, None));
+    assert!(!files.see(3, state(5, -4), None), "it has just changed");
+    assert!(files.see(6, state(5, -4), None));
+    assert!(Fixture::new().see(0, state(0, 1_000), None), "it has been there for long");
+}
+
+#[test]
+fn a_file_that_is_never_closed_is_taken_in_the_end() {
+    let mut files = Fixture::new();
+    let never_closed = state(5, -1);
+    assert!(!files.see(0, never_closed, Some(Hint::Written)));
+    files.is_open_at(50, never_closed);
+    let late = files.1 + seconds(101);
+    let ready = files.0.see(name(), never_closed, Via::Scan, None, late).expect("ready");
+    assert!(ready.though_open);
+}
+
+#[test]
+fn a_file_that_was_put_back_waits_until_it_is_closed_though_it_was_renamed() {
+    let mut files = Fixture::new();
+    let slow = state(5, -1);
+    files.0.put_back(name(), slow, files.1);
+    assert!(!files.see(0, slow, Some(Hint::Moved)));
+    files.is_open_at(50, slow);
+    assert!(files.see(51, slow, Some(Hint::Closed)));
+}
+
+#[test]
+fn a_file_moved_over_one_that_was_put_back_is_ready_at_once() {
+    let mut files = Fixture::new();
+    files.0.put_back(name(), state(5, -1), files.1);
+    let mut other = state(5, -1);
+    other.signature.identity.1 += 1;
+    assert!(files.see(0, other, Some(Hint::Moved)));
+}
+
+#[test]
+fn a_new_link_to_a_file_is_not_taken_for_a_write() {
+    let mut files = Fixture::new();
+    let linked = FileState { linked: true, ..state(5, -1) };
+    assert!(!files.see(0, linked, Some(Hint::Written)));
+    assert!(files.see(3, linked, None));
+}
+
+#[test]
+fn a_file_that_could_not_be_taken_is_ready_again_later() {
+    let mut files = Fixture::new();
+    assert!(files.see(0, state(5, 1_000), None));
+    files.0.retry_later(&name(), files.1, seconds(5));
+    assert!(!files.see(4, state(5, 1_000), None));
+    assert_eq!(files.0.next_due(), Some(files.1 + seconds(5)));
+    assert!(files.see(5, state(5, 1_000), None));
+    files.0.retry_later(&name(), files.1 + seconds(5), seconds(5));
+    assert_eq!(files.0.next_due(), Some(files.1 + seconds(15)));
+}
+
+#[test]
+fn the_next_file_of_a_name_that_is_being_taken_is_not_forgotten() {
+    let mut files = Fixture::new();
+    let now = files.1;
+    let first = files.0.see(name(), state(5, 1_000), Via::Scan, None, now).expect("ready");
+    assert!(!files.see(0, state(6, 1_000), Some(Hint::Moved)), "its turn comes later");
+    files.0.taken(&first);
+    assert_eq!(files.0.due(now), [name()]);
+    let second = files.0.see(name(), state(6, 1_000), Via::Scan, None, now).expect("ready");
+    files.0.taken(&second);
+    assert_eq!((files.0.len(), files.0.next_due()), (0, None));
+}
+
+#[test]
+fn files_that_are_ready_at_once_need_no_room() {
+    let mut files = Settling::new(TIMES, 0);
+    let now = Instant::now();
+    assert!(files.see(name(), state(5, 0), Via::Event, None, now).is_none());
+    assert!(files.take_missed());
+    assert!(files.see(name(), state(5, 1_000), Via::Event, None, now).is_some());
+}
