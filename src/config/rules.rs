@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
     fixed("grade.missing_cases_max", SOME, |s| s.grade.missing_cases_max > 0),
     live("grade.tries_max", SOME, |s| s.grade.tries_max > 0),
-    live("grade.alone_ms_max", SOME_TIME, |s| is_some_time(s.grade.alone_ms_max)),
+    fixed("grade.alone_ms_max", SOME_TIME, |s| is_some_time(s.grade.alone_ms_max)),
     live("publish.commit_wait_ms_max", DAY_OR_LESS, |s| s.publish.commit_wait_ms_max <= DAY_MS),
     fixed("publish.pending_bytes_max", SOME, |s| s.publish.pending_bytes_max > 0),
     fixed("publish.neutralise_formulas", "true or false", |_| true),

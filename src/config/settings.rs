@@ -227,8 +227,8 @@ pub struct Grade {
     pub missing_cases_max: u64,
     /// How often grading a submission is tried before it goes to quarantine.
     pub tries_max: u32,
-    /// How long nothing else is graded beside a submission over which the process died before, in
-    /// milliseconds.
+    /// For how many milliseconds a start grades suspects one by one, before it takes new files. A suspect
+    /// is a small submission that was being graded when the process died.
     pub alone_ms_max: u64,
 }
 

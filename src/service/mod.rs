@@ -310,7 +310,7 @@ async fn supervise(
     if let Some(http) = http {
         let _ = http.await;
     }
-    let unfinished = shared.queue.left_large();
+    let unfinished = shared.queue.left().large;
     emit::stopped(ended.committed, unfinished);
     let Progress { submissions, cases, .. } = shared.progress();
     let failed = shared.published.failed.load(Ordering::Relaxed);

@@ -8,7 +8,6 @@ use crate::telemetry::emit;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 /// Sets what is logged from now on; or why it cannot, in words.
 pub type SetLogLevel = Box<dyn Fn(&str) -> Result<(), String>>;
@@ -55,7 +54,6 @@ pub(super) fn limits(settings: &Settings) -> Limits {
         files_max: settings.queue.files_max,
         bytes_max: settings.queue.bytes_max,
         chunk_bytes_max: settings.grade.chunk_bytes_max as u64,
-        alone_max: Duration::from_millis(settings.grade.alone_ms_max),
     }
 }
 

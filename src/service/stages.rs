@@ -7,7 +7,7 @@ use crate::pipeline::grading::{self, Grading};
 use crate::pipeline::intake::{self, Intake, Mailbox};
 use crate::pipeline::pool;
 use crate::pipeline::publish::{self, Publisher};
-use crate::pipeline::queue::{Budget, Queue};
+use crate::pipeline::queue::{Budget, Drain, Queue};
 use crate::store::reports::rebuild::{self, Rebuild};
 use crate::telemetry::emit;
 use gridmark_core::judge::Judge;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// Batches of results that may wait to be published; their bytes are bounded by a budget.
@@ -69,34 +70,45 @@ impl Stages {
         let on_room = Arc::clone(&mailbox);
         shared.queue.on_room(move || on_room.wake());
         if once {
-            shared.queue.leave_starved();
+            shared.queue.drain(Drain::LeaveStarved);
         }
-        let any_alone = claims.iter().any(|claimed| claimed.deaths > 0);
-        shared.queue.push_all(claims);
+        let (suspects, claims): (Vec<Claimed>, Vec<Claimed>) =
+            claims.into_iter().partition(|claimed| claimed.deaths > 0);
+        let (large, mut small): (Vec<Claimed>, Vec<Claimed>) =
+            suspects.into_iter().partition(|suspect| shared.queue.is_streamed(suspect));
+        // The least suspicious first, so that as many as possible are done before another crash.
+        small.sort_by_key(|suspect| (suspect.deaths, suspect.id));
+        shared.queue.push_all(large);
 
         let publish = spawn("publish", move || publisher.run(&published))?;
         let mut graders = Vec::new();
-        let batches = Arc::clone(&grading);
-        graders.push(spawn("batches", move || batches.run_batches())?);
+        let (open_intake, intake_opens) = oneshot::channel();
+        let (batches, queue) = (Arc::clone(&grading), Arc::clone(&shared.queue));
+        let time_max = Duration::from_millis(settings.grade.alone_ms_max);
+        graders.push(spawn("batches", move || {
+            batches.grade_suspects(small, time_max);
+            queue.push_all(claims);
+            let _ = open_intake.send(());
+            batches.run_batches();
+        })?);
         for _ in 0..settings.grade.streams_max {
             let streams = Arc::clone(&grading);
             graders.push(spawn("stream", move || streams.run_streams())?);
         }
-        if any_alone {
-            let alone = Arc::clone(&grading);
-            graders.push(spawn("alone", move || alone.run_alone())?);
-        }
         drop(grading);
-        let intake = spawn("intake", move || intake.run())?;
+        let intake = spawn("intake", move || {
+            let _ = intake_opens.blocking_recv();
+            intake.run()
+        })?;
         let queue = Arc::clone(&shared.queue);
         let (tell, ended) = oneshot::channel();
         spawn("supervise", move || {
             let left = intake.join().unwrap_or_default();
-            queue.close();
+            queue.drain(Drain::Close);
             for grader in graders {
                 let _ = grader.join();
             }
-            let committed = publish.join().unwrap_or_default() && queue.left_starved() == 0;
+            let committed = publish.join().unwrap_or_default() && queue.left().starved == 0;
             let _ = tell.send(Ended { left, committed });
         })?;
         Ok((Stages { mailbox, queue: Arc::clone(&shared.queue) }, ended))
@@ -115,8 +127,8 @@ impl Stages {
     /// Asks the stages to end: no more files are taken, and what was taken is finished; but large
     /// files, which may take long, are left at their next chunk, where the next start goes on.
     pub(super) fn stop(&self) {
-        self.queue.leave_large();
-        self.queue.leave_starved();
+        self.queue.drain(Drain::LeaveLarge);
+        self.queue.drain(Drain::LeaveStarved);
         self.mailbox.stop();
     }
 }

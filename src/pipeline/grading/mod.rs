@@ -13,7 +13,7 @@ use crate::config::{self, Live};
 use crate::model::marking::{Marker, limits};
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Claimed, Graded, Rules, Signature, Step, Tally};
-use crate::pipeline::queue::{Budget, Queue};
+use crate::pipeline::queue::{Budget, Queue, Requeue};
 use crate::store::archive::{Archive, is_written};
 use crate::store::fail_point::Point;
 use crate::store::in_flight::{Slot, UnderWay};
@@ -127,18 +127,23 @@ impl Grading {
         }
     }
 
-    /// Grades the files over which an earlier process died, one at a time, until the queue has come
-    /// to its end.
-    pub fn run_alone(&self) {
-        while let Some((claimed, is_large)) = self.parts.queue.next_alone() {
-            if is_large {
-                self.grade_stream(claimed);
-            } else {
-                // On the pool, as all the others: its threads have their memory and their stack.
-                self.parts.pool.install(|| self.grade_batch(vec![claimed]));
-            }
-            self.parts.queue.end_alone();
+    /// Grades small suspects, which were being graded when an earlier process died: one by one, so that
+    /// if the process dies again it is known over which. After `time_max` those that are left are graded
+    /// like all other files.
+    pub fn grade_suspects(&self, suspects: Vec<Claimed>, time_max: Duration) {
+        let end = Instant::now() + time_max;
+        let mut suspects = suspects.into_iter();
+        while Instant::now() < end
+            && let Some(suspect) = suspects.next()
+        {
+            self.parts.queue.push_all([suspect]);
+            let Some(batch) = self.parts.queue.next_batch(1, u64::MAX) else {
+                return;
+            };
+            // On the pool, like all other files: its threads have their memory and their stack.
+            self.parts.pool.install(|| self.grade_batch(batch));
         }
+        self.parts.queue.push_all(suspects);
     }
 
     fn case_rows(&self, claimed: &Claimed, rules: &Rules) -> CaseRows {
@@ -245,12 +250,13 @@ impl Grading {
                 (self.parts.give_back)(claimed, why);
                 self.parts.queue.graded(1);
             }
-            Trouble::Large => self.parts.queue.push_large(claimed),
+            Trouble::Large => self.parts.queue.requeue(claimed, Requeue::Large),
             Trouble::Starved(error) => {
                 emit::grade_starved(&claimed.name, &error);
-                self.parts.queue.push_starved(claimed, Instant::now() + STARVED_PAUSE);
+                let at = Instant::now() + STARVED_PAUSE;
+                self.parts.queue.requeue(claimed, Requeue::Starved(at));
             }
-            Trouble::Left => self.parts.queue.left(claimed.id),
+            Trouble::Left => self.parts.queue.requeue(claimed, Requeue::NextStart),
             Trouble::Failed(reason) => {
                 claimed.tries += 1;
                 emit::grade_failed(&claimed.name, claimed.tries, tries_max, &reason);
@@ -258,7 +264,7 @@ impl Grading {
                     return Some(failed(claimed, reason, total));
                 }
                 let pause = Duration::from_millis(100) * 4u32.saturating_pow(claimed.tries);
-                self.parts.queue.push_later(claimed, Instant::now() + pause);
+                self.parts.queue.requeue(claimed, Requeue::Later(Instant::now() + pause));
             }
             Trouble::FailedForGood(reason) => {
                 emit::grade_failed(&claimed.name, claimed.tries, tries_max, &reason);

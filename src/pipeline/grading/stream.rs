@@ -10,6 +10,7 @@ use super::{
 use crate::model::chunks::{Window, Windows};
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Prefix, Progress};
+use crate::pipeline::queue::Requeue;
 use crate::store::archive;
 use crate::store::fail_point::Point;
 use gridmark_core::format::{Reader, kind_by_name};
@@ -263,13 +264,13 @@ impl Grading {
             self.hand_on(vec![graded], Some(slot));
             Point::ChunkHandedOn.pass();
             if is_left {
-                self.parts.queue.left(id);
+                self.parts.queue.requeue(claimed.clone(), Requeue::NextStart);
             }
             if is_parked {
                 let hasher = handed_on.hasher.clone();
                 self.half_way().insert(id, HalfWay { before: handed_on.before, hasher });
                 emit::turn_over(&claimed.name);
-                self.parts.queue.push_large(claimed.clone());
+                self.parts.queue.requeue(claimed.clone(), Requeue::Large);
             }
             if is_last || is_left || is_abandoned || is_parked {
                 return Ok(true);

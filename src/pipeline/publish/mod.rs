@@ -11,7 +11,7 @@ use crate::config::{self, Live};
 use crate::model::escape;
 use crate::model::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, submission_row};
 use crate::model::submission::{Claimed, Graded, Name, Status, Step};
-use crate::pipeline::queue::{Budget, Queue};
+use crate::pipeline::queue::{Budget, Drain, Queue};
 use crate::store::archive::Archive;
 use crate::store::disk::{both, free_bytes};
 use crate::store::fail_point::Point;
@@ -288,7 +288,7 @@ impl Publisher {
     /// Lets go of what is pending: its claims stand, and the next start grades them again.
     fn give_up(&mut self) {
         self.gave_up = true;
-        self.parts.queue.abandon();
+        self.parts.queue.drain(Drain::Abandon);
         let pending = std::mem::take(&mut self.pending);
         self.parts.queue.done(pending.results.iter().map(|result| result.claimed.id));
         self.parts.budget.give(pending.results.iter().map(|result| result.rows_bytes).sum());

@@ -352,7 +352,6 @@ mod tests {
     use std::fs;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Duration;
 
     const WHOLE: &str = "a header\na row\n";
 
@@ -375,8 +374,7 @@ mod tests {
             fs::write(&path, format!("{WHOLE}{note}")).expect("written");
             known.report_is_whole(name, WHOLE.len() as u64).map_err(|error| error.to_string())
         };
-        let limits =
-            Limits { files_max: 1, bytes_max: 1, chunk_bytes_max: 1, alone_max: Duration::ZERO };
+        let limits = Limits { files_max: 1, bytes_max: 1, chunk_bytes_max: 1 };
         Parts {
             ledger,
             archive: Arc::new(archive.expect("an archive")),

@@ -1,8 +1,8 @@
-//! What may be in memory between two stages.
+//! A limit on what is in memory between two stages.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// A budget of bytes that are in memory between two stages.
+/// A number of bytes that may be in use at a time.
 pub struct Budget {
     bytes_max: usize,
     used: Mutex<usize>,
@@ -10,12 +10,12 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of so many bytes.
+    /// A budget of this many bytes.
     pub fn new(bytes_max: usize) -> Budget {
         Budget { bytes_max, used: Mutex::new(0), returned: Condvar::new() }
     }
 
-    /// Waits until so many bytes are free, or all of them if there are not that many in all, and
+    /// Waits until this many bytes are free, or until all are if it is more than the whole budget, and
     /// takes them.
     pub fn take(&self, bytes: usize) {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,7 +25,7 @@ impl Budget {
         *used += bytes;
     }
 
-    /// Takes so many bytes if that is possible without waiting; whether it was.
+    /// Takes this many bytes if that needs no waiting; returns whether it did.
     pub fn try_take(&self, bytes: usize) -> bool {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = *used == 0 || *used + bytes <= self.bytes_max;
@@ -35,7 +35,7 @@ impl Budget {
         fits
     }
 
-    /// Gives so many bytes back.
+    /// Gives this many bytes back.
     pub fn give(&self, bytes: usize) {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
         self.returned.notify_all();

@@ -1,12 +1,7 @@
 use super::*;
 use crate::model::submission::Name;
 
-const LIMITS: Limits = Limits {
-    files_max: 4,
-    bytes_max: 100,
-    chunk_bytes_max: 10,
-    alone_max: Duration::from_secs(60),
-};
+const LIMITS: Limits = Limits { files_max: 4, bytes_max: 100, chunk_bytes_max: 10 };
 
 fn file(id: i64, bytes: u64) -> Claimed {
     Claimed {
@@ -40,7 +35,7 @@ fn file_in(folder: &str, id: i64) -> Claimed {
 }
 
 #[test]
-fn a_folder_may_fill_half_of_it() {
+fn one_folder_may_fill_half_of_the_queue() {
     let queue = Queue::new(LIMITS);
     queue.push_all([file_in("a", 1)]);
     assert_eq!(admit(&queue, &["a", "a", "b", "b"], &[1; 4]), [true, false, true, true]);
@@ -57,16 +52,16 @@ fn folders_take_turns() {
 }
 
 #[test]
-fn an_abandoned_queue_hands_nothing_out() {
+fn nothing_is_taken_out_of_an_abandoned_queue() {
     let queue = Queue::new(LIMITS);
     queue.push_all([file(1, 4), file(2, 11)]);
-    queue.abandon();
+    queue.drain(Drain::Abandon);
     assert!(queue.next_batch(9, 9).is_none());
     assert!(queue.next_large().is_none());
 }
 
 #[test]
-fn it_admits_what_fits_and_large_files_into_one_half() {
+fn files_are_admitted_that_fit_and_large_files_fill_one_half() {
     let queue = Queue::new(LIMITS);
     assert_eq!(admit(&queue, &["a", "b", "c", "d", "e"], &[1; 5]), [true, true, true, true, false]);
     let sizes = [1_000, 1_000, 1_000, 1];
@@ -104,7 +99,7 @@ fn batches_keep_order_and_bounds_and_large_files_have_their_own_lane() {
 }
 
 #[test]
-fn it_is_not_idle_while_files_wait_are_graded_or_are_on_their_way() {
+fn the_queue_is_not_idle_while_files_wait_or_are_graded_or_are_being_moved() {
     let queue = Queue::new(LIMITS);
     assert!(queue.is_idle());
     queue.set_more_coming(true);
@@ -122,11 +117,11 @@ fn it_is_not_idle_while_files_wait_are_graded_or_are_on_their_way() {
 fn a_closed_queue_ends_only_when_nothing_can_come_back() {
     let queue = Queue::new(LIMITS);
     queue.push_all([file(1, 4)]);
-    queue.close();
+    queue.drain(Drain::Close);
     let batch = queue.next_batch(9, 9).expect("a batch");
-    queue.push_large(batch[0].clone());
+    queue.requeue(batch[0].clone(), Requeue::Large);
     let claimed = queue.next_large().expect("the same file");
-    queue.push_later(claimed, Instant::now());
+    queue.requeue(claimed, Requeue::Later(Instant::now()));
     assert_eq!(ids(queue.next_batch(9, 9)), Some(vec![1]));
     queue.graded(1);
     assert!(queue.next_batch(9, 9).is_none());
@@ -134,7 +129,7 @@ fn a_closed_queue_ends_only_when_nothing_can_come_back() {
 }
 
 #[test]
-fn a_budget_lets_a_single_large_sum_pass() {
+fn a_budget_grants_one_request_that_is_larger_than_itself() {
     let budget = Budget::new(10);
     budget.take(25);
     budget.give(25);
@@ -143,35 +138,15 @@ fn a_budget_lets_a_single_large_sum_pass() {
     budget.give(10);
 }
 
-fn suspect(id: i64, bytes: u64, deaths: u32) -> Claimed {
-    Claimed { deaths, ..file(id, bytes) }
-}
-
 #[test]
-fn suspects_come_one_at_a_time_before_all_others_and_the_least_suspicious_first() {
+fn large_files_that_wait_when_the_service_ends_are_left_to_the_next_start() {
     let queue = Queue::new(LIMITS);
-    queue.push_all([suspect(1, 1, 2), suspect(2, 1, 1), suspect(3, 99, 1), file(4, 1)]);
-    for wanted in [(2, false), (1, false), (3, true)] {
-        let (claimed, large) = queue.next_alone().expect("a suspect");
-        assert_eq!((claimed.id, large), wanted);
-        assert!(queue.state().alone.keeps_others());
-        queue.graded(1);
-        queue.end_alone();
-    }
-    assert_eq!(ids(queue.next_batch(9, 99)), Some(vec![4]));
-    queue.close();
-    queue.graded(1);
-    assert!(queue.next_alone().is_none() && queue.next_batch(9, 99).is_none());
-}
-
-#[test]
-fn others_wait_for_a_slow_suspect_only_so_long_and_it_for_a_slow_other() {
-    let queue = Queue::new(Limits { alone_max: Duration::from_millis(20), ..LIMITS });
-    queue.push_all([suspect(1, 99, 1), suspect(2, 99, 1), file(3, 1)]);
-    assert_eq!(queue.next_alone().expect("a suspect").0.id, 1);
-    // Neither of the two is dealt with.
-    assert_eq!(ids(queue.next_batch(9, 99)), Some(vec![3]));
-    queue.graded(1);
-    queue.end_alone();
-    assert_eq!(queue.next_alone().expect("the other suspect").0.id, 2);
+    queue.push_all([file(1, 11), file(2, 11), file(3, 1)]);
+    let claimed = queue.next_large().expect("the first");
+    queue.drain(Drain::LeaveLarge);
+    assert!(queue.next_large().is_none());
+    queue.requeue(claimed, Requeue::NextStart);
+    assert_eq!(queue.left(), Left { large: 2, starved: 0 });
+    assert_eq!(queue.flow().queue_bytes, 1);
+    assert_eq!(ids(queue.next_batch(9, 9)), Some(vec![3]));
 }
