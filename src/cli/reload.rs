@@ -2,17 +2,16 @@
 
 use super::target::ServiceArgs;
 use super::{Error, print_error};
-use crate::config::Paths;
+use crate::config::{Change, Changes, Paths};
 use crate::model::escape;
-use crate::service::http::{self, Answer};
+use crate::service::http::{self, ReloadsAnswer};
 use crate::store::lock::{Holder, is_held};
 use crate::store::owner::Denied;
 use rustix::process::{Pid, Signal, kill_process};
-use std::ffi::OsString;
-use std::io::{self, Write};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -47,40 +46,34 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     // As long as --root says which service is meant, a wrong file is for the service to refuse.
     let settings =
         args.service.settings().or_else(|wrong| args.service.by_root().ok_or(wrong)?)?;
-    let answer = ask(&settings.paths, args.service.file());
-    let refused = match &answer {
-        Ok(lines) => lines.lines().find_map(|line| line.strip_prefix("refused ")),
-        Err(why) => Some(why.as_str()),
-    };
-    if let Some(why) = refused {
-        print_error(why);
-        return Ok(ExitCode::FAILURE);
+    match ask(&settings.paths, args.service.file()) {
+        Ok(changes) => {
+            io::stdout().write_all(text_of(&changes).as_bytes()).map_err(Error::Output)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(why) => {
+            print_error(&why);
+            Ok(ExitCode::FAILURE)
+        }
     }
-    let text = shown(answer.as_deref().unwrap_or_default());
-    io::stdout().write_all(text.as_bytes()).map_err(Error::Output)?;
-    Ok(ExitCode::SUCCESS)
 }
 
-/// The result of a reload in words.
-fn shown(lines: &str) -> String {
+/// One line for each change.
+fn text_of(changes: &Changes) -> String {
     let mut text = String::new();
-    for line in lines.lines() {
-        let (word, change) = line.split_once(' ').unwrap_or((line, ""));
-        let told = match (word, change.split('\t').collect::<Vec<_>>().as_slice()) {
-            ("applied", [key, before, after]) => format!("{key} = {after} (was {before})\n"),
-            ("held", [key, before, after]) => {
-                format!("{key} = {after} needs a restart (is {before})\n")
-            }
-            _ => continue,
-        };
-        text.push_str(&told);
+    // Writing to memory cannot fail.
+    for Change { key, before, after } in &changes.applied {
+        let _ = writeln!(text, "{key} = {after} (was {before})");
+    }
+    for Change { key, before, after } in &changes.held {
+        let _ = writeln!(text, "{key} = {after} needs a restart (is {before})");
     }
     if text.is_empty() { "no setting has changed\n".to_owned() } else { text }
 }
 
-/// Makes the service of this root read its settings, from `file` if one is named, and waits for the
-/// result.
-fn ask(paths: &Paths, file: Option<&Path>) -> Result<String, String> {
+/// Makes the service of this root read its settings, and waits for the result. If `file` is given, the
+/// service has to read its settings from there.
+fn ask(paths: &Paths, file: Option<&Path>) -> Result<Changes, String> {
     let root = escape::path(&paths.root);
     let lock = paths.lock();
     let none = || format!("no service runs at {root}");
@@ -105,18 +98,18 @@ fn ask(paths: &Paths, file: Option<&Path>) -> Result<String, String> {
         }
     }
     let address = holder.address.ok_or_else(|| format!("process {process} serves no address"))?;
-    let Told { file: theirs, reloads: before, .. } = reloads(address, process)?;
+    let before = reloads(address, process)?;
     if let Some(file) = file {
-        is_read(process, file, theirs.as_deref())?;
+        check_file(process, file, before.file.as_deref())?;
     }
     signal(process).map_err(|error| {
         format!("cannot send a signal to process {process}: {error}; be its user, or root")
     })?;
     let start = Instant::now();
     loop {
-        let told = reloads(address, process)?;
-        if told.reloads > before {
-            return Ok(told.lines);
+        let now = reloads(address, process)?;
+        if now.reloads > before.reloads {
+            return now.last.unwrap_or_else(|| Ok(Changes::default()));
         }
         if start.elapsed() > ANSWER_TIME_MAX {
             return Err(format!(
@@ -134,7 +127,7 @@ fn signal(process: u32) -> io::Result<()> {
 }
 
 /// Checks that the process reads its settings from `file`; `theirs` is the file that it reads.
-fn is_read(process: u32, file: &Path, theirs: Option<&Path>) -> Result<(), String> {
+fn check_file(process: u32, file: &Path, theirs: Option<&Path>) -> Result<(), String> {
     let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
     if theirs.is_some_and(|theirs| whole(theirs) == whole(file)) {
         return Ok(());
@@ -153,36 +146,15 @@ fn is_read(process: u32, file: &Path, theirs: Option<&Path>) -> Result<(), Strin
     })
 }
 
-/// What a service says of how it reads its settings.
-#[derive(Debug, PartialEq, Eq)]
-struct Told {
-    /// From which file, if there is one.
-    file: Option<PathBuf>,
-    /// How often it has done so since its start.
-    reloads: u64,
-    /// What came of the last time.
-    lines: String,
-}
-
-/// What this process says of how it reads its settings.
-fn reloads(address: SocketAddr, process: u32) -> Result<Told, String> {
-    let stranger = || format!("something else than process {process} answers at {address}");
-    match http::ask(address, PATH) {
-        Ok(Answer { status: 200, body }) => told(&body, process).ok_or_else(stranger),
-        Ok(_) => Err(stranger()),
+/// The answer of this process about its reloads.
+fn reloads(address: SocketAddr, process: u32) -> Result<ReloadsAnswer, String> {
+    match http::ask_json::<ReloadsAnswer>(address, PATH) {
+        Ok(answer) if answer.process == process => Ok(answer),
+        Ok(other) => {
+            Err(format!("process {} answers at {address}, not process {process}", other.process))
+        }
         Err(error) => Err(format!("process {process} does not answer at {address}: {error}")),
     }
-}
-
-fn told(body: &str, process: u32) -> Option<Told> {
-    let (first, rest) = body.split_once('\n')?;
-    let (second, rest) = rest.split_once('\n')?;
-    let (third, lines) = rest.split_once('\n')?;
-    let is_it = first.strip_prefix("process ")?.parse() == Ok(process);
-    let file = escape::bytes_of(second.strip_prefix("file ")?)?;
-    let file = (!file.is_empty()).then(|| PathBuf::from(OsString::from_vec(file)));
-    let reloads = third.strip_prefix("reloads ")?.parse().ok()?;
-    is_it.then(|| Told { file, reloads, lines: lines.to_owned() })
 }
 
 #[cfg(test)]
@@ -190,19 +162,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_read_and_shown() {
-        let lines = "applied intake.settle_ms\t200\t500\nheld log.format\t\"auto\"\t\"json\"\n";
-        let body = format!("process 7\nfile /etc/\\xFF.toml\nreloads 3\n{lines}");
-        let file = PathBuf::from(OsString::from_vec(b"/etc/\xff.toml".to_vec()));
-        let wanted = Told { file: Some(file), reloads: 3, lines: lines.to_owned() };
-        assert_eq!(told(&body, 7), Some(wanted));
-        let without = told("process 7\nfile \nreloads 0\n", 7);
-        assert_eq!(without, Some(Told { file: None, reloads: 0, lines: String::new() }));
-        assert_eq!(told(&body, 8), None);
-        assert_eq!(told("gridmark\n", 7), None);
+    fn each_change_is_a_line_and_no_change_is_said() {
+        let change = |key: &str, before: &str, after: &str| Change {
+            key: key.into(),
+            before: before.into(),
+            after: after.into(),
+        };
+        let changes = Changes {
+            applied: vec![change("intake.settle_ms", "200", "500")],
+            held: vec![change("log.format", "\"auto\"", "\"json\"")],
+        };
         let wanted = "intake.settle_ms = 500 (was 200)\n\
                       log.format = \"json\" needs a restart (is \"auto\")\n";
-        assert_eq!(shown(lines), wanted);
-        assert_eq!(shown(""), "no setting has changed\n");
+        assert_eq!(text_of(&changes), wanted);
+        assert_eq!(text_of(&Changes::default()), "no setting has changed\n");
     }
 }

@@ -1,32 +1,33 @@
-//! Settings that are read anew while the service works by others.
+//! What a reload changes: the difference between two settings, and which part of it needs a restart.
 
 use super::rules::RULES;
 use super::settings::Settings;
 use super::{table_of, value_of};
 use crate::model::escape;
+use serde::{Deserialize, Serialize};
 
-/// A setting that is another one than before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A setting whose value differs from before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The setting: `intake.settle_ms`.
-    pub key: &'static str,
-    /// What it was, as it is written in a settings file, on one line.
+    pub key: String,
+    /// The value before, as in a settings file, on one line.
     pub before: String,
-    /// What it is now.
+    /// The new value, likewise.
     pub after: String,
 }
 
-/// What became of settings that were read anew.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The result of a reload.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
-    /// The changes that are in force.
+    /// Changes that are in force.
     pub applied: Vec<Change>,
-    /// The changes that need a restart.
+    /// Changes that need a restart.
     pub held: Vec<Change>,
 }
 
 impl Settings {
-    /// Takes over from `wanted` what can change while the service runs.
+    /// Applies those changes from `wanted` that need no restart.
     ///
     /// ```
     /// use gridmark::config::Settings;
@@ -49,8 +50,11 @@ impl Settings {
             if before == after {
                 continue;
             }
-            let shown = |value: &toml::Value| escape::line(value);
-            let change = Change { key: rule.key, before: shown(before), after: shown(after) };
+            let change = Change {
+                key: rule.key.to_owned(),
+                before: escape::line(before),
+                after: escape::line(after),
+            };
             if !rule.is_live {
                 changes.held.push(change);
             } else if let Some((section, name)) = rule.key.split_once('.')
@@ -60,7 +64,7 @@ impl Settings {
                 changes.applied.push(change);
             }
         }
-        // Both were settings, so what is put together of them is.
+        // Every value in the table is from valid settings, so this cannot fail.
         if let Ok(settings) = table.try_into() {
             *self = settings;
         }

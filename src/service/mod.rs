@@ -6,9 +6,9 @@ pub mod http;
 mod manager;
 mod pulse;
 mod reload;
-mod shown;
 mod signals;
 mod stages;
+mod status_api;
 mod upkeep;
 
 pub use descriptors::{descriptors_needed, descriptors_wanted};
@@ -30,10 +30,10 @@ use crate::telemetry::health::Health;
 use gridmark_core::judge::{Tier, UnsupportedTier};
 use pulse::Pulse;
 pub use reload::Source;
-use reload::{Answer, Reload, Sections};
-use shown::Shown;
+use reload::{Reload, Reloads, Sections};
 use signals::{Asked, Signals};
 use stages::{Ended, Stages};
+use status_api::StatusApi;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -151,7 +151,7 @@ struct Shared {
     settings: Settings,
     /// Those that may change, as they are now.
     sections: Sections,
-    answer: Answer,
+    reloads: Reloads,
     tier: Tier,
     ledger: Arc<Ledger>,
     archive: Arc<Archive>,
@@ -176,7 +176,7 @@ pub fn run(settings: &Settings, mut mode: Mode) -> Result<Outcome, Error> {
         .map_err(|error| Error::System { what: "the metrics", source: io::Error::other(error) })?;
     descriptors::raise_limit(settings)?;
     let (mut shared, mut lock, claims) = prepare(settings.clone(), mode.once)?;
-    shared.answer.file = mode.reload.as_ref().and_then(|source| source.file.clone());
+    shared.reloads = Reloads::new(mode.reload.as_ref().and_then(|source| source.file.clone()));
     let listener =
         if mode.once { None } else { Some(listen(shared.settings.http.listen, &mut lock)?) };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -226,7 +226,7 @@ fn prepare(mut settings: Settings, once: bool) -> Result<(Shared, Lock, Vec<Clai
     health.unwell("first scan", "the first scan of the inbox is not done");
     let shared = Shared {
         sections: Sections::new(&settings),
-        answer: Answer::default(),
+        reloads: Reloads::default(),
         settings,
         tier,
         ledger,
@@ -356,8 +356,8 @@ fn serve_http(
         connection_time_max: Duration::from_millis(settings.connection_ms_max),
     };
     let mailbox = stages.mailbox();
-    let shown = Arc::new(Shown { shared: Arc::clone(shared), recorder, mailbox });
-    let task = tokio::spawn(http::serve(listener, shown, options, async {
+    let api = Arc::new(StatusApi { shared: Arc::clone(shared), recorder, mailbox });
+    let task = tokio::spawn(http::serve(listener, api, options, async {
         let _ = stopped.await;
     }));
     Ok((stop, Some(task)))

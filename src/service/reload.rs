@@ -1,28 +1,31 @@
-//! Settings that change while the service runs: read anew, and handed to whoever works by them.
+//! Reloading the settings while the service runs.
+//!
+//! A stage holds a [`Live`] section and reads it in each round, so a reload needs no message to it.
+//! A reload either applies all changes that need no restart, or is refused as a whole; `gridmark
+//! reload` asks over HTTP for the result.
 
 use super::Shared;
-use crate::config::{self, Change, Changes, Live, Settings};
-use crate::model::escape;
+use crate::config::{self, Changes, Live, Settings};
 use crate::pipeline::queue::Limits;
+use crate::service::http::ReloadsAnswer;
 use crate::telemetry::emit;
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Sets what is logged from now on; or why it cannot, in words.
+/// Sets the log level; the error is a message.
 pub type SetLogLevel = Box<dyn Fn(&str) -> Result<(), String>>;
 
-/// Where settings come from that are read anew.
+/// Where a reload gets its settings.
 pub struct Source {
-    /// The settings file, by its whole path, if there is one.
+    /// The absolute path of the settings file, if there is one.
     pub file: Option<PathBuf>,
-    /// Reads all layers once more; or why they are refused, in words.
+    /// Reads all layers of the settings; the error is a message.
     pub read: Box<dyn Fn() -> Result<Settings, String>>,
-    /// Sets what is logged from now on.
+    /// Sets the log level.
     pub set_log_level: SetLogLevel,
 }
 
-/// The sections of the settings by which stages work, as they are now.
+/// The sections of the settings that a reload can change.
 pub(super) struct Sections {
     pub(super) intake: Arc<Live<config::Intake>>,
     pub(super) grade: Arc<Live<config::Grade>>,
@@ -48,7 +51,7 @@ impl Sections {
     }
 }
 
-/// What the queue may hold by these settings.
+/// The limits of the queue under these settings.
 pub(super) fn limits(settings: &Settings) -> Limits {
     Limits {
         files_max: settings.queue.files_max,
@@ -57,68 +60,69 @@ pub(super) fn limits(settings: &Settings) -> Limits {
     }
 }
 
-/// What came of the last reload, for whoever asks.
+/// The reloads since the start, for `gridmark reload`.
 #[derive(Default)]
-pub(super) struct Answer {
-    /// The settings file that is read, if there is one.
-    pub(super) file: Option<PathBuf>,
-    state: Mutex<(u64, String)>,
+pub(super) struct Reloads {
+    file: Option<PathBuf>,
+    state: Mutex<State>,
 }
 
-impl Answer {
-    /// Which file is read, how many reloads there were, and what came of the last one, a line for each
-    /// thing.
-    pub(super) fn text(&self) -> String {
-        let file = self.file.as_deref().map(|file| escape::path(file).to_string());
-        let file = file.unwrap_or_default();
+#[derive(Default)]
+struct State {
+    count: u64,
+    last: Option<Result<Changes, String>>,
+}
+
+impl Reloads {
+    /// No reloads yet, of this settings file.
+    pub(super) fn new(file: Option<PathBuf>) -> Reloads {
+        Reloads { file, state: Mutex::default() }
+    }
+
+    pub(super) fn answer(&self) -> ReloadsAnswer {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        format!("file {file}\nreloads {}\n{}", state.0, state.1)
+        ReloadsAnswer {
+            process: std::process::id(),
+            file: self.file.clone(),
+            reloads: state.count,
+            last: state.last.clone(),
+        }
     }
 
-    fn give(&self, text: String) {
+    fn record(&self, result: Result<Changes, String>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        *state = (state.0 + 1, text);
+        *state = State { count: state.count + 1, last: Some(result) };
     }
 }
 
-/// Reads the settings anew when it is asked to.
+/// Reloads the settings.
 pub(super) struct Reload {
     source: Source,
-    /// The settings in force, as they were read.
     in_force: Settings,
 }
 
 impl Reload {
+    /// A reload from `source` of a service that was started with the settings `in_force`.
     pub(super) fn new(source: Source, in_force: Settings) -> Reload {
         Reload { source, in_force }
     }
 
-    /// Reads the settings anew, applies what can change, and tells what came of it.
+    /// Reads the settings, applies what needs no restart, logs and records the result.
     pub(super) fn run(&mut self, shared: &Shared) {
         let result = self.try_run(shared);
-        let mut text = String::new();
-        // Writing to memory cannot fail.
-        let mut line = |word: &str, Change { key, before, after }: &Change| {
-            let _ = writeln!(text, "{word} {key}\t{before}\t{after}");
-        };
-        match result {
+        match &result {
             Ok(Changes { applied, held }) => {
-                for change in &applied {
-                    emit::setting_changed(change.key, &change.before, &change.after);
-                    line("applied", change);
+                for change in applied {
+                    emit::setting_changed(&change.key, &change.before, &change.after);
                 }
-                for change in &held {
-                    emit::setting_held(change.key, &change.before, &change.after);
-                    line("held", change);
+                for change in held {
+                    emit::setting_held(&change.key, &change.before, &change.after);
                 }
                 emit::reloaded(applied.len(), held.len());
             }
-            Err(why) => {
-                emit::reload_refused(&why);
-                text = format!("refused {}\n", escape::line(&why));
-            }
+            Err(why) => emit::reload_refused(why),
         }
-        shared.answer.give(text);
+        shared.reloads.record(result);
     }
 
     fn try_run(&mut self, shared: &Shared) -> Result<Changes, String> {

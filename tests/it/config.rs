@@ -101,7 +101,7 @@ fn needs_restart(section: &str, name: &str) -> bool {
     };
     let changes = Settings::default().take_over(&wanted.try_into().unwrap());
     let key = format!("{section}.{name}");
-    let keys = |changes: &[Change]| changes.iter().map(|it| it.key).collect::<Vec<_>>();
+    let keys = |changes: &[Change]| changes.iter().map(|it| it.key.clone()).collect::<Vec<_>>();
     match (&keys(&changes.applied)[..], &keys(&changes.held)[..]) {
         ([], [held]) if *held == key => true,
         ([applied], []) if *applied == key => false,

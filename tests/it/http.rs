@@ -1,6 +1,7 @@
 //! Metrics and health over real connections, with clients of every kind.
 
-use gridmark::service::http::{self, Options, Question, Surface};
+use gridmark::service::http::{self, Options, Question, ReloadsAnswer, Surface, WhyAnswer};
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::pin::Pin;
@@ -32,12 +33,15 @@ impl Surface for Shown {
         self.ready.clone()
     }
 
-    fn why(&self, question: Question) -> Pin<Box<dyn Future<Output = String> + Send>> {
-        Box::pin(async move { format!("{question:?}\n") })
+    fn why(&self, question: Question) -> Pin<Box<dyn Future<Output = WhyAnswer> + Send>> {
+        Box::pin(async move {
+            let not_ready = vec![format!("{question:?}")];
+            WhyAnswer { process: 7, not_ready, inbox: None, claims: BTreeMap::new() }
+        })
     }
 
-    fn reloads(&self) -> String {
-        "reloads 0\n".to_owned()
+    fn reloads(&self) -> ReloadsAnswer {
+        ReloadsAnswer { process: 7, file: None, reloads: 0, last: None }
     }
 
     fn accept_failed(&self, error: &std::io::Error) {
@@ -169,6 +173,20 @@ fn the_root_lists_the_paths_and_each_of_them_is_there() {
     for path in paths {
         assert!(server.get(path).starts_with("HTTP/1.1 200 OK\r\n"), "{path}");
     }
+}
+
+#[test]
+fn answers_for_commands_are_json() {
+    let server = Server::start(shown(), options());
+    let answer = server.get("/reloads");
+    let (head, body) = parts(&answer);
+    assert!(head.contains(&"content-type: application/json".into()), "{head:?}");
+    assert_eq!(body, "{\"process\":7,\"file\":null,\"reloads\":0,\"last\":null}\n");
+    let question = Question { name: b"a b\xff".to_vec(), ids: vec![3] };
+    let path = format!("/why?{}", question.to_query());
+    let answer: WhyAnswer = http::ask_json(server.address, &path).unwrap();
+    assert_eq!((answer.process, answer.not_ready), (7, vec![format!("{question:?}")]));
+    http::ask_json::<ReloadsAnswer>(server.address, "/livez").expect_err("JSON at /livez");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use super::folders::Folders;
 use crate::config::Settings;
-use crate::service::http;
+use crate::service::http::{self, ReloadsAnswer};
 use crate::store::lock::{Holder, is_held};
 use crate::store::owner::Denied;
 use std::io::ErrorKind;
@@ -92,10 +92,8 @@ pub(super) fn address(
 
 /// The finding about an address at which somebody listens who is not known to be ours.
 fn taken(address: SocketAddr, folders: &Folders) -> Finding {
-    let answer = http::ask(address, "/reloads").ok().filter(|answer| answer.status == 200);
-    let process = answer.as_ref().and_then(|answer| {
-        answer.body.lines().next()?.strip_prefix("process ")?.parse::<u32>().ok()
-    });
+    let answer = http::ask_json::<ReloadsAnswer>(address, "/reloads");
+    let process = answer.ok().map(|answer| answer.process);
     let remedy = format!("ss -ltnp 'sport = :{}' shows it; or set http.listen", address.port());
     match process {
         Some(process) if folders.denied.is_some() => {

@@ -1,9 +1,10 @@
 //! The texts of the answers.
 
-use super::service::{Claim, Seen, Service, Told};
+use super::service::Service;
 use super::{Answer, Name, Record, Settings, Status, escape};
 use crate::model::rows::{report_of, rfc_3339};
 use crate::model::submission::{Finished, Tally};
+use crate::service::http::{ClaimState, InboxStatus, WhyAnswer};
 use gridmark_core::board::{Kind, Verdict};
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +26,7 @@ impl Words<'_> {
         let intake = &self.settings.intake;
         let ago = seconds(unchanged_for);
         let mut answer = match service {
-            Service::Answers(told) => Answer::not_graded(self.waiting_by(name, told)),
+            Service::Answers(answer) => Answer::not_graded(self.waiting_by(name, answer)),
             Service::Stopped => Answer::not_graded(format!(
                 "{name}: waits in the inbox, because the service does not run"
             )),
@@ -48,35 +49,35 @@ impl Words<'_> {
         answer
     }
 
-    /// The answer of a running service about a file in the inbox.
-    fn waiting_by(&self, name: &Name, told: &Told) -> String {
-        match &told.inbox {
-            Some(Seen { failures: failures @ 1.., left, .. }) => format!(
+    /// The answer about a file in the inbox, from the answer of the running service.
+    fn waiting_by(&self, name: &Name, answer: &WhyAnswer) -> String {
+        match &answer.inbox {
+            Some(InboxStatus { failures: failures @ 1.., left_ms, .. }) => format!(
                 "{name}: could not be taken, {}; next try in {}; the log says why",
                 times(*failures),
-                seconds(*left)
+                seconds(Duration::from_millis(*left_ms))
             ),
-            Some(Seen { left, setting, .. }) if !left.is_zero() => {
+            Some(InboxStatus { left_ms: left_ms @ 1.., waits_for, .. }) => {
                 let intake = &self.settings.intake;
-                if setting == "open" {
+                if waits_for == "open" {
                     return format!(
                         "{name}: a program has it open for writing; it is taken once it is closed, or \
                          unchanged for intake.open_settle_ms, which is {}",
                         intake.open_settle_ms
                     );
                 }
-                let (ms, since) = if setting == "open_settle_ms" {
+                let (ms, since) = if waits_for == "open_settle_ms" {
                     let since = "a program may still be writing to it";
                     (intake.open_settle_ms, since)
                 } else {
                     (intake.settle_ms, "it changed a moment ago")
                 };
                 format!(
-                    "{name}: not settled yet, for another {}; {since}, and intake.{setting} is {ms}",
-                    seconds(*left)
+                    "{name}: not settled yet, for another {}; {since}, and intake.{waits_for} is {ms}",
+                    seconds(Duration::from_millis(*left_ms))
                 )
             }
-            _ if !told.unready.is_empty() => {
+            _ if !answer.not_ready.is_empty() => {
                 format!("{name}: waits in the inbox, because the service is not ready")
             }
             Some(_) => format!("{name}: waits in the inbox, until there is room in the queue"),
@@ -88,12 +89,13 @@ impl Words<'_> {
     pub(super) fn taken(&self, record: &Record, service: &Service) -> Answer {
         let (name, attempt) = (&record.claimed.name, record.claimed.attempt);
         let state = match service {
-            Service::Answers(told) => match told.claims.get(&record.claimed.id) {
-                Some(Claim::Waits) => "it waits in the queue".to_owned(),
-                Some(Claim::TriedAgainIn(left)) => {
-                    format!("grading it failed; next try in {}", seconds(*left))
+            Service::Answers(answer) => match answer.claims.get(&record.claimed.id) {
+                Some(ClaimState::Queued) => "it waits in the queue".to_owned(),
+                Some(ClaimState::RetryLater { left_ms }) => {
+                    let left = Duration::from_millis(*left_ms);
+                    format!("grading it failed; next try in {}", seconds(left))
                 }
-                Some(Claim::InFlight) => {
+                Some(ClaimState::InFlight) => {
                     "it is being graded, or its marks are being written".into()
                 }
                 None => "it is being moved between inbox and archive".to_owned(),
@@ -175,8 +177,8 @@ impl Words<'_> {
 
 fn add_service(answer: &mut Answer, service: &Service) {
     match service {
-        Service::Answers(told) => {
-            for reason in &told.unready {
+        Service::Answers(WhyAnswer { not_ready, .. }) => {
+            for reason in not_ready {
                 answer.add(format!("the service is not ready: {}", escape::line(reason)));
             }
         }

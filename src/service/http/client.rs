@@ -1,5 +1,6 @@
-//! A question to a service that runs, for the commands that ask one.
+//! HTTP requests of the commands to a running service.
 
+use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
@@ -9,22 +10,22 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 /// How long an answer may be, in bytes.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
-/// What was answered.
+/// A response.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The status: 200 is good.
     pub status: u16,
-    /// What stands below the head.
+    /// The text below the head.
     pub body: String,
 }
 
-/// Asks whoever serves HTTP at `address` for `path`.
+/// Requests `path` from the HTTP server at `address`.
 ///
 /// # Errors
 ///
-/// If nobody answers in time, or not in HTTP.
+/// There is no answer in time, or it is not HTTP.
 pub fn ask(mut address: SocketAddr, path: &str) -> io::Result<Answer> {
-    // Whoever listens everywhere is asked here.
+    // A service that listens on all addresses is asked on this machine.
     if address.ip().is_unspecified() {
         address.set_ip(match address.ip() {
             IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
@@ -38,8 +39,23 @@ pub fn ask(mut address: SocketAddr, path: &str) -> io::Result<Answer> {
     stream.write_all(request.as_bytes())?;
     let mut text = Vec::new();
     stream.take(ANSWER_BYTES_MAX).read_to_end(&mut text)?;
-    answer(&String::from_utf8_lossy(&text))
-        .ok_or_else(|| io::Error::other("it does not answer as gridmark does"))
+    answer(&String::from_utf8_lossy(&text)).ok_or_else(not_gridmark)
+}
+
+/// Requests `path` from the gridmark at `address` and reads the answer from JSON.
+///
+/// # Errors
+///
+/// There is no answer in time, or it is not one that gridmark gives there.
+pub fn ask_json<T: DeserializeOwned>(address: SocketAddr, path: &str) -> io::Result<T> {
+    match ask(address, path)? {
+        Answer { status: 200, body } => serde_json::from_str(&body).map_err(|_| not_gridmark()),
+        _ => Err(not_gridmark()),
+    }
+}
+
+fn not_gridmark() -> io::Error {
+    io::Error::other("it does not answer as gridmark does")
 }
 
 fn answer(text: &str) -> Option<Answer> {

@@ -4,10 +4,12 @@
 //! connections, the size of a request, the time to send one and the time to take the answer. A
 //! connection carries one request. Whoever has a place and says nothing loses it to one who waits.
 
+mod answers;
 mod client;
 mod question;
 
-pub use client::{Answer, ask};
+pub use answers::{ClaimState, InboxStatus, ReloadsAnswer, WhyAnswer};
+pub use client::{Answer, ask, ask_json};
 pub use question::Question;
 
 use axum::Router;
@@ -19,6 +21,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use serde::Serialize;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -45,8 +48,8 @@ const INDEX: &str = "gridmark\n\n\
     /metrics  metrics for Prometheus\n\
     /livez    whether gridmark is alive\n\
     /readyz   whether gridmark takes submissions, and if not, why\n\
-    /why      where a submission is that is under way; `gridmark why` asks it\n\
-    /reloads  what came of the last reload; `gridmark reload` asks it\n";
+    /why      where a submission is that is not graded yet, as JSON for `gridmark why`\n\
+    /reloads  the result of the last reload, as JSON for `gridmark reload`\n";
 
 /// What is shown. None of these may block.
 pub trait Surface: Send + Sync {
@@ -67,11 +70,11 @@ pub trait Surface: Send + Sync {
     /// All reasons in words, if they are not.
     fn ready(&self) -> Result<(), Vec<String>>;
 
-    /// What is known of a submission that is under way, for [`Question`]s of `gridmark why`.
-    fn why(&self, question: Question) -> Pin<Box<dyn Future<Output = String> + Send>>;
+    /// What is known about a submission that is not graded yet, for `gridmark why`.
+    fn why(&self, question: Question) -> Pin<Box<dyn Future<Output = WhyAnswer> + Send>>;
 
-    /// What came of the last reload of the settings, for `gridmark reload`.
-    fn reloads(&self) -> String;
+    /// The result of the last reload of the settings, for `gridmark reload`.
+    fn reloads(&self) -> ReloadsAnswer;
 
     /// Takes note that the system gives us no connection (for want of descriptors, say), once for
     /// each run of such failures.
@@ -284,11 +287,18 @@ async fn ready(State(surface): State<Arc<dyn Surface>>) -> Response {
 
 async fn why(State(surface): State<Arc<dyn Surface>>, uri: Uri) -> Response {
     let question = Question::of_query(uri.query().unwrap_or_default());
-    surface.why(question).await.into_response()
+    json(&surface.why(question).await)
 }
 
 async fn reloads(State(surface): State<Arc<dyn Surface>>) -> Response {
-    surface.reloads().into_response()
+    json(&surface.reloads())
+}
+
+fn json(answer: &impl Serialize) -> Response {
+    match serde_json::to_string(answer) {
+        Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text + "\n").into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
 }
 
 fn health(state: Result<(), Vec<String>>) -> Response {

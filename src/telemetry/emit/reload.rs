@@ -15,12 +15,12 @@ pub fn settings_read() {
 }
 
 /// The service works by another setting from now on.
-pub fn setting_changed(setting: &'static str, before: &str, after: &str) {
+pub fn setting_changed(setting: &str, before: &str, after: &str) {
     info!(setting, before, after, "a setting has changed");
 }
 
 /// A setting was changed that the running service does not change.
-pub fn setting_held(setting: &'static str, before: &str, after: &str) {
+pub fn setting_held(setting: &str, before: &str, after: &str) {
     warn!(setting, before, after, "a setting has changed that needs a restart; it is as before");
 }
 
