@@ -4,7 +4,7 @@
 use crate::Plan;
 use crate::service::{From, Shortest, large, small};
 use crate::work::Work;
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use std::io::Write;
 
 /// Bytes of the block of which a large file is made.

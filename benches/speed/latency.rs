@@ -5,7 +5,7 @@ use crate::Plan;
 use crate::page::{Goal, Page};
 use crate::program::{Root, Service};
 use crate::work::{Answers, Work};
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use gridmark_core::generate::{Generator, Options};
 use std::fs::{self, File};
 use std::io::Write;

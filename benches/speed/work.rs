@@ -1,6 +1,6 @@
 //! Work to grade, with its right answers.
 
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use gridmark_core::generate::{Generator, Options};
 
 /// Bytes that are generated; more than that is the same again.

@@ -1,7 +1,7 @@
 //! `gridmark fill`: hexudoku boards as Lazy Larry leaves them.
 
 use super::{Error, windows};
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use gridmark_core::format::CaseText;
 use gridmark_core::format::hexudoku::{self, Board};
 use gridmark_core::judge::hexudoku::fill;

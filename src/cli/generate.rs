@@ -2,7 +2,7 @@
 
 use super::Error;
 use crate::model::escape;
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use gridmark_core::generate::{Generator, Options};
 use std::fs::{self, File};
 use std::io::{self, Write};

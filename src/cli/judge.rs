@@ -1,7 +1,8 @@
 //! `gridmark judge`: the answers of the source problems, byte for byte.
 
 use super::{Error, tier, windows};
-use gridmark_core::board::{Kind, Mark};
+use gridmark_core::Kind;
+use gridmark_core::board::Mark;
 use gridmark_core::judge::Judge;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;

@@ -4,7 +4,8 @@ use super::Error;
 use super::draw::{self, Ink};
 use super::windows::Window;
 use crate::model::submission::Tally;
-use gridmark_core::board::{Fault, Kind, Mark, Verdict};
+use gridmark_core::Kind;
+use gridmark_core::board::{Fault, Mark, Verdict};
 use gridmark_core::format::{Case, CaseText, classic, killer};
 
 /// A file with more cases than this gets one line for all correct cases.

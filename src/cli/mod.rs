@@ -30,7 +30,7 @@ use crate::model::escape;
 use crate::telemetry::log;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand};
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use gridmark_core::judge::Tier;
 use gridmark_core::judge::kernel::UnsupportedTier;
 use rustix::process::Signal;

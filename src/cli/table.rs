@@ -2,7 +2,8 @@
 
 use super::Error;
 use crate::model::rows::{CASE_HEADER, CaseRows};
-use gridmark_core::board::{Kind, Mark};
+use gridmark_core::Kind;
+use gridmark_core::board::Mark;
 use rustix::fs::{fstat, stat};
 use std::fs::File;
 use std::io::{self, Write};

@@ -3,7 +3,8 @@
 use super::Error;
 use crate::model::chunks;
 use crate::model::escape;
-use gridmark_core::board::{Kind, Mark, Unreadable};
+use gridmark_core::Kind;
+use gridmark_core::board::{Mark, Unreadable};
 use gridmark_core::format::{Case, Found, Limits, Reader};
 use gridmark_core::judge::Judge;
 use rayon::prelude::*;

@@ -1,6 +1,6 @@
 //! An input read window by window, with the cases that lie in each; memory stays bounded.
 
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use gridmark_core::format::{Found, Reader};
 use std::io::{self, Read};
 use std::ops::Range;

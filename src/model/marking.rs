@@ -2,7 +2,8 @@
 
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Name, Rules, Tally};
-use gridmark_core::board::{Kind, Mark};
+use gridmark_core::Kind;
+use gridmark_core::board::Mark;
 use gridmark_core::format::{Found, Limits, Reader, kind_by_name};
 use gridmark_core::judge::Judge;
 

@@ -3,7 +3,8 @@
 //! The row types are the reports' own; the core knows nothing of columns.
 
 use crate::model::submission::{Claimed, Finished, Name};
-use gridmark_core::board::{Kind, Mark, Verdict};
+use gridmark_core::Kind;
+use gridmark_core::board::{Mark, Verdict};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::borrow::Cow;

@@ -2,7 +2,8 @@
 //! far it has come, and what came out.
 
 use crate::model::escape::Printable;
-use gridmark_core::board::{Kind, Mark, Verdict};
+use gridmark_core::Kind;
+use gridmark_core::board::{Mark, Verdict};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -1,7 +1,8 @@
 //! What the tests of the core share: seeded chance, boards, and ways to grade a text.
 
 use super::oracle;
-use gridmark_core::board::{Kind, Mark};
+use gridmark_core::Kind;
+use gridmark_core::board::Mark;
 use gridmark_core::format::{Found, Limits, Reader};
 use gridmark_core::judge::{Judge, Tier};
 

@@ -1,7 +1,8 @@
 //! Faults: their order, places, number and words.
 
 use super::core_kit::*;
-use gridmark_core::board::{Kind, Mark};
+use gridmark_core::Kind;
+use gridmark_core::board::Mark;
 use gridmark_core::format::Limits;
 
 /// The base grid, all of whose rows are the first one turned.

@@ -1,7 +1,8 @@
 //! Generated work: reproducible, and with answers that reading and judging agree with.
 
 use crate::core_kit::answers;
-use gridmark_core::board::{Kind, Mark};
+use gridmark_core::Kind;
+use gridmark_core::board::Mark;
 use gridmark_core::format::{CaseText, Found, Limits, Reader, killer};
 use gridmark_core::generate::{Generator, Options};
 use gridmark_core::judge::{Judge, Tier};

@@ -2,7 +2,8 @@
 
 use super::core_kit::*;
 use super::oracle;
-use gridmark_core::board::{Counted, Fault, Grid, Kind, Mark};
+use gridmark_core::Kind;
+use gridmark_core::board::{Counted, Fault, Grid, Mark};
 use gridmark_core::format::classic::Solution;
 use gridmark_core::format::{Found, Limits, Reader, killer};
 use gridmark_core::judge::{Judge, Tier, explain_classic, explain_killer, kernel};

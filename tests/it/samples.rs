@@ -1,7 +1,7 @@
 //! Whole files with known answers.
 
 use super::core_kit::answers;
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,8 @@
 
 use super::core_kit::*;
 use super::oracle;
-use gridmark_core::board::{Kind, Mark};
+use gridmark_core::Kind;
+use gridmark_core::board::Mark;
 use gridmark_core::format::{Case, CaseText, Found, Limits, Reader, Rows, killer};
 use gridmark_core::generate::{Generator, Options};
 use gridmark_core::judge::{Judge, Tier, explain_killer, kernel};

@@ -1,7 +1,7 @@
 //! Where windows begin and end, and where reading is interrupted, makes no difference.
 
 use super::core_kit::*;
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use gridmark_core::format::{Found, Limits, Reader};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

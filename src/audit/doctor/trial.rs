@@ -10,7 +10,7 @@ use super::work::{self, Work};
 use crate::config::{Loaded, Paths, Watch};
 use crate::service::http;
 use crate::store::lock::Holder;
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -1,7 +1,7 @@
 //! Submissions whose right marks are known: of each kind with right, wrong and unreadable cases, and
 //! one that is of no kind.
 
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use gridmark_core::generate::{Generator, Options};
 
 /// Cases that are made of each kind; one more is damaged.
@@ -43,7 +43,7 @@ fn of_kind(kind: Kind) -> Work {
     let words = answers.lines().flat_map(|line| match kind {
         // A letter a solution, a line a block.
         Kind::Classic => line.chars().map(String::from).collect(),
-        _ => vec![line.to_owned()],
+        Kind::Killer | Kind::Hexudoku => vec![line.to_owned()],
     });
     let mut answers = words.map(Some).collect::<Vec<_>>();
     let (mut damaged, mut ignored) = (Vec::new(), Vec::new());

@@ -5,7 +5,8 @@ use super::{Answer, Name, Record, Settings, Status, escape};
 use crate::model::rows::{report_of, rfc_3339};
 use crate::model::submission::{Finished, Tally};
 use crate::service::http::{ClaimState, InboxStatus, WhyAnswer};
-use gridmark_core::board::{Kind, Verdict};
+use gridmark_core::Kind;
+use gridmark_core::board::Verdict;
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! Faults: broken rules, each with its place and its words.
 
-use super::place::{Cell, House};
+use super::cell::Cell;
+use super::house::House;
 use core::fmt;
 
 /// One broken rule of a case, with its place.

@@ -1,7 +1,7 @@
 //! Marks: what a case gets.
 
 use super::fault::Fault;
-use super::place::Kind;
+use crate::Kind;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;

@@ -1,14 +1,15 @@
-//! What sudoku is, as far as grading needs it: kinds, cells and houses, faults, marks.
-//!
-//! Part of the pure core: no I/O, no clock, no threads, no serialization.
+//! What sudoku is, as far as grading needs it: cells and houses, faults, marks.
 
+mod cell;
 mod fault;
+mod house;
 mod mark;
-mod place;
 
+pub use cell::Cell;
 pub use fault::{CageFault, Fault, Repeats};
+pub(crate) use house::HOUSES_9;
+pub use house::House;
 pub use mark::{Counted, Mark, Unreadable, UnreadableCode, Verdict};
-pub use place::{Cell, House, Kind, UnknownKind};
 
 /// Cells of a grid with nine digits, in reading order.
 pub const CELLS_9: usize = 81;

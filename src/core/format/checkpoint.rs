@@ -3,7 +3,8 @@
 use super::classic::{self, Stage as Classic};
 use super::reader::{Reader, Stage};
 use super::{Limits, hexudoku, killer};
-use crate::board::{Kind, Unreadable, UnreadableCode};
+use crate::Kind;
+use crate::board::{Unreadable, UnreadableCode};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;

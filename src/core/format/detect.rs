@@ -2,13 +2,13 @@
 
 use super::lines::{integer, trim_end, trim_start};
 use super::{hexudoku, killer};
-use crate::board::Kind;
+use crate::Kind;
 
 /// The kind that a file's name forces: its extension is `.killer`, `.classic` or `.hexudoku`, in
 /// upper or lower case.
 ///
 /// ```
-/// use gridmark_core::{board::Kind, format::kind_by_name};
+/// use gridmark_core::{Kind, format::kind_by_name};
 /// assert_eq!(kind_by_name(b"team 7/p3.Killer"), Some(Kind::Killer));
 /// assert_eq!(kind_by_name(b"killer.txt"), None);
 /// ```
@@ -20,12 +20,12 @@ pub fn kind_by_name(name: &[u8]) -> Option<Kind> {
 }
 
 /// The kind of a file whose first line that is not blank is `line`.
+///
+/// No line is that of two kinds, so the order in which they are tried does not matter.
 pub(super) fn kind_by_line(line: &[u8]) -> Option<Kind> {
-    if line.starts_with(killer::CORNER) {
-        return Some(Kind::Killer);
-    }
-    if hexudoku::is_row(trim_end(line)) {
-        return Some(Kind::Hexudoku);
-    }
-    integer(trim_start(trim_end(line))).map(|_| Kind::Classic)
+    Kind::ALL.into_iter().find(|kind| match kind {
+        Kind::Killer => line.starts_with(killer::CORNER),
+        Kind::Classic => integer(trim_start(trim_end(line))).is_some(),
+        Kind::Hexudoku => hexudoku::is_row(trim_end(line)),
+    })
 }

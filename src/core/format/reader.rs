@@ -4,7 +4,8 @@ use super::detect::kind_by_line;
 use super::lines::{Fetched, Lines, Step, is_blank};
 use super::quote::Quoted;
 use super::{Found, Limits, classic, hexudoku, killer};
-use crate::board::{Kind, Unreadable, UnreadableCode};
+use crate::Kind;
+use crate::board::{Unreadable, UnreadableCode};
 use alloc::format;
 use alloc::string::String;
 

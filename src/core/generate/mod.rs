@@ -11,7 +11,7 @@ mod hexudoku;
 mod killer;
 mod random;
 
-use crate::board::Kind;
+use crate::Kind;
 use alloc::vec::Vec;
 use grids::Grids;
 use random::Random;
@@ -38,7 +38,7 @@ impl Default for Options {
 /// A stream of cases with their answers.
 ///
 /// ```
-/// use gridmark_core::board::Kind;
+/// use gridmark_core::Kind;
 /// use gridmark_core::generate::{Generator, Options};
 ///
 /// let mut generator = Generator::new(Kind::Classic, Options { seed: 7, ..Options::default() });

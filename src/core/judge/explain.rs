@@ -2,7 +2,7 @@
 //!
 //! Faults are told by code, and within one code in reading order; see [`Fault`].
 
-use crate::board::{CELLS_9, CageFault, Cell, Fault, Grid, House, Repeats};
+use crate::board::{CELLS_9, CageFault, Cell, Fault, Grid, HOUSES_9, House, Repeats};
 use crate::format::classic::Solution;
 use crate::format::killer::{Cage, Diagram};
 use alloc::vec::Vec;
@@ -114,20 +114,6 @@ fn not_digits(cells: &Grid, no_digits: u128, faults: &mut Vec<Fault>) {
     faults.extend(bits(no_digits).map(fault));
 }
 
-/// The cells of each house, in the order of [`House::all_9`].
-static HOUSES: [[u8; 9]; 27] = {
-    let mut houses = [[0; 9]; 27];
-    let mut i = 0;
-    while i < 81 {
-        let (row, column) = (i / 9, i % 9);
-        houses[row][column] = i as u8;
-        houses[9 + column][row] = i as u8;
-        houses[18 + row / 3 * 3 + column / 3][row % 3 * 3 + column % 3] = i as u8;
-        i += 1;
-    }
-    houses
-};
-
 /// Four bits a digit, in which a house with nine cells can count it; nothing for other bytes.
 const COUNTER_OF: [u64; 256] = {
     let mut table = [0; 256];
@@ -187,7 +173,7 @@ impl Houses {
                 _ => House::Box(nth),
             };
             let repeats = Repeats { counts: counts(self.counters.as_flattened()[number]) };
-            Fault::HouseRepeat { house, at: first_repeat(cells, &HOUSES[number]), repeats }
+            Fault::HouseRepeat { house, at: first_repeat(cells, &HOUSES_9[number]), repeats }
         }));
     }
 }

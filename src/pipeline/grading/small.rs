@@ -4,7 +4,7 @@ use super::{Claimed, Graded, Grading, Signature, Slot, Step, Tally, Trouble, emi
 use crate::model::marking::Whole;
 use crate::store::archive;
 use crate::store::fail_point::Point;
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use std::cell::RefCell;
 use std::io::Read;
 use std::time::{Duration, Instant};

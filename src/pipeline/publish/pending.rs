@@ -5,7 +5,7 @@ use crate::model::submission::{
     Claimed, Finished, Graded, Name, Prefix, Progress, Status, Step, Tally,
 };
 use crate::store::ledger::Outcome;
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use std::collections::BTreeMap;
 use std::time::Instant;
 

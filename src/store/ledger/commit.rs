@@ -2,7 +2,8 @@
 
 use super::{Error, Ledger};
 use crate::model::submission::{Finished, Name, Prefix, Progress, Rules, Tally};
-use gridmark_core::board::{Kind, Verdict};
+use gridmark_core::Kind;
+use gridmark_core::board::Verdict;
 use rusqlite::{OptionalExtension, Transaction, params};
 use std::sync::atomic::Ordering;
 

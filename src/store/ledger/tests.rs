@@ -1,7 +1,7 @@
 use super::names::archive_name;
 use super::*;
 use crate::model::submission::{Progress, Status, Tally};
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 
 fn candidate(name: &[u8]) -> Candidate {
     Candidate {

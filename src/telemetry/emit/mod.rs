@@ -15,7 +15,8 @@ pub use words::{ScanReason, Via, WatchMode};
 
 use crate::model::escape;
 use crate::model::submission::{Name, Status, Tally};
-use gridmark_core::board::{Kind, Verdict};
+use gridmark_core::Kind;
+use gridmark_core::board::Verdict;
 use metrics::{counter, gauge, histogram};
 use often::is_news;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! The recorder behind the metrics: every series described, with its buckets, present at zero.
 
 use super::{CASES_HISTOGRAM, ScanReason, Status, Via, WatchMode};
-use gridmark_core::board::{Kind, Verdict};
+use gridmark_core::Kind;
+use gridmark_core::board::Verdict;
 use metrics::{
     Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };

@@ -3,7 +3,8 @@
 use super::naive::{self, Case, Expected};
 use gridmark::model::rows::CaseRows;
 use gridmark::model::submission::Name;
-use gridmark_core::board::{Kind, Mark};
+use gridmark_core::Kind;
+use gridmark_core::board::Mark;
 use gridmark_core::format::{Found, Limits, Reader, Rows};
 use gridmark_core::judge::{Judge, Tier};
 

@@ -17,7 +17,7 @@ pub use names::names;
 pub use structured::structured;
 pub use windows::windows;
 
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 
 /// A target: its name, which is that of its program and of its folder in the corpus, and itself.
 pub type Target = (&'static str, fn(&[u8]));

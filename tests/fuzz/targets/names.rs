@@ -3,7 +3,8 @@
 use gridmark::model::escape;
 use gridmark::model::rows::{CASE_HEADER, CaseRows, report_of};
 use gridmark::model::submission::Name;
-use gridmark_core::board::{Kind, Mark};
+use gridmark_core::Kind;
+use gridmark_core::board::Mark;
 use gridmark_core::format::kind_by_name;
 
 /// Two names are shown on one line each, can be told apart, are no formulas in a table, and go to

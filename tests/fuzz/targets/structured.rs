@@ -3,7 +3,7 @@
 use super::steer::Steer;
 use super::{KINDS, check};
 use crate::core_kit::{Chance, any_board, block, drawing, right_diagram, right_grid, with_totals};
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 
 /// A file of some cases of one kind with a few flaws is graded as the oracle grades it.
 ///

@@ -4,7 +4,7 @@ use super::steer::Steer;
 use super::{KINDS, naive};
 use crate::core_kit::{Graded, grade, mark_found};
 use gridmark::model::chunks::Windows;
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use gridmark_core::format::{Found, Limits, Reader};
 use std::io::{self, Read};
 

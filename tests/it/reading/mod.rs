@@ -2,7 +2,8 @@
 //! in step.
 
 use super::core_kit::*;
-use gridmark_core::board::{Kind, Mark};
+use gridmark_core::Kind;
+use gridmark_core::board::Mark;
 use gridmark_core::format::{Found, Limits, Reader, classic, hexudoku, killer, kind_by_name};
 use std::fmt::Write;
 

@@ -20,7 +20,7 @@ use crate::store::owner::{give, make_folders};
 use crate::store::reports::aside::{beside, set_aside};
 use crate::store::reports::uncommitted::Uncommitted;
 use crate::telemetry::emit;
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use gridmark_core::judge::{Judge, Tier};
 use std::collections::HashMap;
 use std::fs::{File, Permissions};

@@ -7,7 +7,7 @@ mod cases;
 
 use crate::oracle;
 use cases::{BORDER, board, diagram, is_hexudoku};
-use gridmark_core::board::Kind;
+use gridmark_core::Kind;
 use std::collections::HashMap;
 
 const MARK: &[u8] = b"\xEF\xBB\xBF";
