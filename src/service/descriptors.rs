@@ -1,77 +1,84 @@
-//! Descriptors: how many the service needs, and how many each of what may hold many gets.
+//! The budget of file descriptors.
+//!
+//! A service that runs out of descriptors fails at random places, so it counts at the start what its
+//! settings need and refuses to start with less. What the limit allows beyond that is shared between
+//! the three consumers that work better with more: HTTP connections, folders that a scan keeps open,
+//! and reports that publishing keeps open.
 
 use super::Error;
 use crate::config::Settings;
 use crate::telemetry::emit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Standard streams, lock, ledger with its log and index, what is under way, the listener, the
-/// runtime, signals, the watcher, and a few for short looks.
+/// Standard streams, lock, ledger with its log and index, in-flight journal, listener, runtime,
+/// signals, watcher, and a few for short reads.
 const BASE: usize = 22;
 
-/// Folders and files that intake looks at and takes at a time, beside its walk.
-const TAKING: usize = 6;
+/// Folders and files that intake opens to claim a file, apart from its scan.
+const CLAIMING: usize = 6;
 
-/// What a walk through the inbox keeps open at the least.
-const WALKING: usize = 10;
+/// The least that a scan of the inbox keeps open.
+const SCANNING: usize = 10;
 
-/// What one thread that grades has open: a folder, its file, and one more on the way there.
+/// Per grading thread: a folder, its file, and one more while the path is opened.
 const GRADING: usize = 3;
 
-/// A large file, and one on the way to it.
+/// Per large file: the file, and one more while its path is opened.
 const STREAMING: usize = 2;
 
-/// What publishing has open beside reports: folders to be synced, and what a report is written anew
-/// from.
+/// What publishing has open apart from reports: folders to sync, and the sources of a rebuilt report.
 const PUBLISHING: usize = 5;
 
-/// Reports that are kept open from commit to commit, at the least and where descriptors are plenty.
+/// How many reports stay open from commit to commit: the least, and the most.
 const OPEN_REPORTS_LEAST: usize = 8;
 const OPEN_REPORTS_MAX: usize = 256;
 
-/// One connection that is answered, and one that waits for its place.
+/// A connection that is answered, and one that waits for its turn.
 const CONNECTING: usize = 2;
 
-/// Each of what may hold many (connections, folders, reports) gets one in so many of those that are
-/// to spare.
+/// Each of the three consumers gets this fraction of the spare descriptors: an eighth.
 const SHARE: usize = 8;
 
-/// How many descriptors the service cannot do without, by these settings.
+/// The least number of descriptors that the service needs with these settings.
 pub fn descriptors_needed(settings: &Settings) -> usize {
     // The summary is open beside the reports of folders.
-    let fixed = BASE + TAKING + WALKING + PUBLISHING + OPEN_REPORTS_LEAST + 1 + CONNECTING;
+    let fixed = BASE + CLAIMING + SCANNING + PUBLISHING + OPEN_REPORTS_LEAST + 1 + CONNECTING;
     let grading = settings.grade.threads().saturating_mul(GRADING);
     let streaming = settings.grade.streams_max.saturating_mul(STREAMING);
     fixed.saturating_add(grading).saturating_add(streaming)
 }
 
-/// With how many descriptors nothing is held back for want of them.
+/// The number of descriptors from which more make no difference.
 pub fn descriptors_wanted(settings: &Settings) -> usize {
     let most = settings.http.connections_max.max(OPEN_REPORTS_MAX);
     descriptors_needed(settings).saturating_add(most.saturating_mul(SHARE))
 }
 
-/// Has the system let us have as many as it may, and makes sure that they are enough.
+/// Raises RLIMIT_NOFILE to its hard limit.
+///
+/// # Errors
+///
+/// The hard limit is below what the settings need.
 pub(super) fn raise_limit(settings: &Settings) -> Result<(), Error> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Where that is refused, those that we have may be enough.
+    // If this is refused, the present limit may still be enough.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     let (most, needed) = (descriptors_max(), descriptors_needed(settings));
     if most < needed { Err(Error::Descriptors { most, needed }) } else { Ok(()) }
 }
 
-/// How many the system lets us have.
+/// The limit in force.
 fn descriptors_max() -> usize {
     let limit = getrlimit(Resource::Nofile).current;
     limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
-/// How many of those beyond what is needed each of what may hold many gets.
+/// The spare descriptors for each of the three consumers.
 fn share(settings: &Settings) -> usize {
     descriptors_max().saturating_sub(descriptors_needed(settings)) / SHARE
 }
 
-/// How many folders a walk through the inbox may keep open.
+/// How many folders a scan of the inbox may keep open.
 pub(super) fn open_folders_max(settings: &Settings) -> usize {
     share(settings)
 }
@@ -81,7 +88,7 @@ pub(super) fn open_reports_max(settings: &Settings) -> usize {
     OPEN_REPORTS_LEAST.saturating_add(share(settings)).min(OPEN_REPORTS_MAX)
 }
 
-/// How many connections there may be.
+/// How many HTTP connections may be open.
 pub(super) fn connections_max(settings: &Settings) -> usize {
     let (wanted, most) = (settings.http.connections_max, share(settings).saturating_add(1));
     if wanted > most {

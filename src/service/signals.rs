@@ -1,4 +1,4 @@
-//! The signals that the service listens to.
+//! Signals as requests: SIGTERM and SIGINT drain the service, SIGHUP reloads its settings.
 
 use std::future::pending;
 use std::io::{self, IsTerminal};
@@ -6,20 +6,20 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// To end; the signal's name.
-    End(&'static str),
-    /// To read the settings anew.
+pub(super) enum Request {
+    /// Drain and exit; with the name of the signal.
+    Drain(&'static str),
+    /// Reload the settings.
     Reload,
 }
 
-/// The signals that the service listens to.
+/// The signals that the service handles.
 pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    /// Not listened to by a service that cannot read its settings anew.
+    /// Nothing for a service that does not reload: SIGHUP ends it, as it ends most programs.
     hang_up: Option<Signal>,
-    /// Whether it was started in a terminal.
+    /// Whether the service was started in a terminal.
     in_terminal: bool,
 }
 
@@ -34,7 +34,8 @@ impl Signals {
         })
     }
 
-    pub(super) async fn next(&mut self) -> Asked {
+    /// Waits for the next signal.
+    pub(super) async fn next(&mut self) -> Request {
         let hang_up = async {
             match &mut self.hang_up {
                 Some(signal) => drop(signal.recv().await),
@@ -42,12 +43,12 @@ impl Signals {
             }
         };
         tokio::select! {
-            _ = self.terminate.recv() => Asked::End("SIGTERM"),
-            _ = self.interrupt.recv() => Asked::End("SIGINT"),
-            // Whoever closes the terminal in which it was started wants it to end.
+            _ = self.terminate.recv() => Request::Drain("SIGTERM"),
+            _ = self.interrupt.recv() => Request::Drain("SIGINT"),
+            // Closing the terminal in which the service was started sends SIGHUP too.
             () = hang_up => match self.in_terminal && !io::stderr().is_terminal() {
-                true => Asked::End("SIGHUP"),
-                false => Asked::Reload,
+                true => Request::Drain("SIGHUP"),
+                false => Request::Reload,
             },
         }
     }

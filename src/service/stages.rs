@@ -1,4 +1,8 @@
-//! The threads of the stages, and their end in the order of the flow.
+//! The threads of the stages: started together, drained in the order of the data flow.
+//!
+//! Intake ends first, then the threads that grade, then publishing; so each stage ends with nothing
+//! left for it to do. A stage that panics ends the process: the others cannot go on without it, and a
+//! restart recovers from a sudden end anyway.
 
 use super::{Shared, descriptors};
 use crate::model::escape;
@@ -22,15 +26,15 @@ use tokio::sync::oneshot;
 /// Batches of results that may wait to be published; their bytes are bounded by a budget.
 const RESULTS_MAX: usize = 256;
 
-/// The exit code when a thread of ours panics: the process ends, and a restart recovers.
+/// The exit code after a panic.
 const EXIT_PANIC: i32 = 70;
 
-/// How the stages ended.
+/// How the drain ended.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ended {
-    /// Files that intake could not take, though it was to run until it had.
+pub(super) struct Drained {
+    /// Files that a run with `--once` could not take.
     pub(super) left: usize,
-    /// Whether all that was taken, but for large files, is graded and durable.
+    /// Whether everything taken, except unfinished large files, is graded and durable.
     pub(super) committed: bool,
 }
 
@@ -41,16 +45,16 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// Starts all stages, beginning with what an earlier run left to be graded again. What is
-    /// returned beside them tells when all have ended.
+    /// Starts all stages with the claims that an earlier run left. The receiver gets the result once
+    /// all have ended.
     pub(super) fn start(
         shared: &Arc<Shared>,
         claims: Vec<Claimed>,
         once: bool,
-    ) -> io::Result<(Stages, oneshot::Receiver<Ended>)> {
+    ) -> io::Result<(Stages, oneshot::Receiver<Drained>)> {
         let settings = &shared.settings;
         let (results, published) = sync_channel(RESULTS_MAX);
-        // Twice what one commit takes, so that grading goes on while a commit is under way.
+        // Twice the size of a commit, so that grading continues during one.
         let budget = Arc::new(Budget::new(settings.publish.pending_bytes_max.saturating_mul(2)));
         let (intake, mailbox) = Intake::new(intake_dependencies(shared, once));
         let to_intake = Arc::clone(&mailbox);
@@ -101,7 +105,7 @@ impl Stages {
             intake.run()
         })?;
         let queue = Arc::clone(&shared.queue);
-        let (tell, ended) = oneshot::channel();
+        let (send, drained) = oneshot::channel();
         spawn("supervise", move || {
             let left = intake.join().unwrap_or_default();
             queue.drain(Drain::Close);
@@ -109,24 +113,24 @@ impl Stages {
                 let _ = grader.join();
             }
             let committed = publish.join().unwrap_or_default() && queue.left().starved == 0;
-            let _ = tell.send(Ended { left, committed });
+            let _ = send.send(Drained { left, committed });
         })?;
-        Ok((Stages { mailbox, queue: Arc::clone(&shared.queue) }, ended))
+        Ok((Stages { mailbox, queue: Arc::clone(&shared.queue) }, drained))
     }
 
-    /// By which intake is reached.
+    /// The mailbox of intake.
     pub(super) fn mailbox(&self) -> Arc<Mailbox> {
         Arc::clone(&self.mailbox)
     }
 
-    /// Has intake look at its mail, and at its settings.
+    /// Wakes intake, so that it reads its mail and its settings.
     pub(super) fn wake(&self) {
         self.mailbox.wake();
     }
 
-    /// Asks the stages to end: no more files are taken, and what was taken is finished; but large
-    /// files, which may take long, are left at their next chunk, where the next start goes on.
-    pub(super) fn stop(&self) {
+    /// Starts the drain: intake takes no more files, and what was taken is graded and committed. Large
+    /// files stop at their next checkpoint, where the next start continues.
+    pub(super) fn drain(&self) {
         self.queue.drain(Drain::LeaveLarge);
         self.queue.drain(Drain::LeaveStarved);
         self.mailbox.stop();
@@ -173,8 +177,7 @@ fn rebuild(shared: &Shared) -> publish::RebuildReport {
     })
 }
 
-/// A named thread. The other stages cannot go on without one that panicked, and everything is
-/// made for a sudden end, so that is what there is then.
+/// Runs `work` on a thread of this name; a panic there ends the process.
 fn spawn<T: Send + 'static>(
     name: &'static str,
     work: impl FnOnce() -> T + Send + 'static,

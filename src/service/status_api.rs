@@ -1,34 +1,75 @@
 //! The HTTP answers of the running service.
 
-use super::Shared;
+use super::{Shared, descriptors};
 use crate::model::submission::Name;
 use crate::pipeline::intake::{Mailbox, WaitingStatus};
 use crate::pipeline::queue::Whereabouts;
 use crate::service::http::{self, ClaimState, InboxStatus, Question, ReloadsAnswer, WhyAnswer};
 use crate::telemetry::emit::{self, Recorder};
 use std::io;
+use std::net::TcpListener;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 /// How long an answer waits for intake, which may be in the middle of a claim.
 const INTAKE_TIME_MAX: Duration = Duration::from_secs(2);
 
+/// The running HTTP server; nothing for a run that serves no address.
+pub(super) struct HttpServer(Option<(oneshot::Sender<()>, JoinHandle<()>)>);
+
+impl HttpServer {
+    /// Serves the state of the service on `listener`.
+    pub(super) fn start(
+        shared: &Arc<Shared>,
+        recorder: Recorder,
+        listener: Option<TcpListener>,
+        mailbox: Arc<Mailbox>,
+    ) -> io::Result<HttpServer> {
+        let Some(listener) = listener else { return Ok(HttpServer(None)) };
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let settings = &shared.settings.http;
+        let options = http::Options {
+            connections_max: descriptors::connections_max(&shared.settings),
+            silent_time_max: Duration::from_millis(settings.silent_ms_max),
+            header_bytes_max: settings.header_bytes_max,
+            header_read_time_max: Duration::from_millis(settings.header_read_ms_max),
+            connection_time_max: Duration::from_millis(settings.connection_ms_max),
+        };
+        let api = Arc::new(StatusApi { shared: Arc::clone(shared), recorder, mailbox });
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(http::serve(listener, api, options, async {
+            let _ = stopped.await;
+        }));
+        Ok(HttpServer(Some((stop, task))))
+    }
+
+    /// Takes no more connections, and waits until open ones have their answers.
+    pub(super) async fn stop(self) {
+        if let Some((stop, task)) = self.0 {
+            let _ = stop.send(());
+            let _ = task.await;
+        }
+    }
+}
+
 /// Answers HTTP requests from the state of the service.
-pub(super) struct StatusApi {
-    pub(super) shared: Arc<Shared>,
-    pub(super) recorder: Recorder,
-    pub(super) mailbox: Arc<Mailbox>,
+struct StatusApi {
+    shared: Arc<Shared>,
+    recorder: Recorder,
+    mailbox: Arc<Mailbox>,
 }
 
 impl http::Surface for StatusApi {
     fn metrics(&self) -> String {
-        self.shared.tell_flow();
+        self.shared.emit_flow();
         self.recorder.render()
     }
 
     fn live(&self) -> Result<(), String> {
-        self.shared.pulse.live()
+        self.shared.liveness.verdict()
     }
 
     fn ready(&self) -> Result<(), Vec<String>> {

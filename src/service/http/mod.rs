@@ -1,8 +1,9 @@
-//! The address for metrics and health. It knows nothing of the service but [`Surface`].
+//! The HTTP server for metrics and health. It knows the service only as a [`Surface`].
 //!
-//! Clients are many and may be slow or hostile, so whatever they can use up is bounded: open
-//! connections, the size of a request, the time to send one and the time to take the answer. A
-//! connection carries one request. Whoever has a place and says nothing loses it to one who waits.
+//! Clients may be many, slow or hostile, so everything that they can use up is bounded: open
+//! connections, the size of a request, the time to send it and the time to read the answer. A
+//! connection carries one request. When all connections are taken, a silent client loses its slot to
+//! one that waits; so idle connections cannot keep Prometheus out.
 
 mod answers;
 mod client;
@@ -33,15 +34,15 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// How long to leave the system alone when it cannot give us a connection.
+/// The pause after the system failed to accept a connection.
 const PAUSE_AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
-/// How long connections that are still open at the end may take for their answers.
+/// How long connections that are open at the end may take for their answers.
 const END_TIME_MAX: Duration = Duration::from_secs(1);
-/// How long a client that loses its place may take for that.
+/// How long it may take until a client that loses its slot is gone.
 const CUT_TIME_MAX: Duration = Duration::from_millis(50);
 /// How many header fields a request may have.
 const HEADER_FIELDS_MAX: usize = 64;
-/// The least that hyper takes.
+/// The least that hyper accepts.
 const HEADER_BYTES_LEAST: usize = 8192;
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 const INDEX: &str = "gridmark\n\n\
@@ -51,23 +52,23 @@ const INDEX: &str = "gridmark\n\n\
     /why      where a submission is that is not graded yet, as JSON for `gridmark why`\n\
     /reloads  the result of the last reload, as JSON for `gridmark reload`\n";
 
-/// What is shown. None of these may block.
+/// The service as the server sees it. None of these may block.
 pub trait Surface: Send + Sync {
     /// All metrics in the text format of Prometheus, version 0.0.4.
     fn metrics(&self) -> String;
 
-    /// Whether the process does its work at all.
+    /// Whether the pipeline makes progress.
     ///
     /// # Errors
     ///
-    /// The reason in words, if it does not.
+    /// What is stuck, as a message.
     fn live(&self) -> Result<(), String>;
 
     /// Whether submissions are taken and graded.
     ///
     /// # Errors
     ///
-    /// All reasons in words, if they are not.
+    /// All reasons why not, as messages.
     fn ready(&self) -> Result<(), Vec<String>>;
 
     /// What is known about a submission that is not graded yet, for `gridmark why`.
@@ -76,18 +77,18 @@ pub trait Surface: Send + Sync {
     /// The result of the last reload of the settings, for `gridmark reload`.
     fn reloads(&self) -> ReloadsAnswer;
 
-    /// Takes note that the system gives us no connection (for want of descriptors, say), once for
-    /// each run of such failures.
+    /// Reports that the system cannot accept connections (for lack of descriptors, say), once for each
+    /// series of failures.
     fn accept_failed(&self, error: &std::io::Error);
 }
 
-/// What clients can use up.
+/// The limits for clients.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How many connections are answered at a time; one more is held while it waits for its place,
-    /// and others wait in the system's backlog.
+    /// How many connections are answered at a time. One more is accepted and waits for a slot; others
+    /// wait in the system's backlog.
     pub connections_max: usize,
-    /// How long a client may be silent when another one waits for its place.
+    /// How long a client may be silent while another one waits for a slot.
     pub silent_time_max: Duration,
     /// How many bytes the head of a request may have; 8192 if this is less.
     pub header_bytes_max: usize,
@@ -97,8 +98,7 @@ pub struct Options {
     pub connection_time_max: Duration,
 }
 
-/// Answers on `listener` until `stop`; then lets the answers that are under way end, for a second
-/// at most.
+/// Answers on `listener` until `stop`; then gives open requests up to a second for their answers.
 ///
 /// It runs in the tokio runtime it is called from, which needs its timer and its I/O.
 pub async fn serve(
@@ -108,19 +108,19 @@ pub async fn serve(
     stop: impl Future,
 ) {
     let router = router(Arc::clone(&surface));
-    let mut places = Places::new(&options);
+    let mut slots = Slots::new(&options);
     let (end, ended) = watch::channel(());
     let mut connections = JoinSet::new();
     let accepting = async {
         loop {
             let stream = accept(&listener, &*surface).await;
-            let Some((place, client)) = places.take().await else { return };
+            let Some((slot, client)) = slots.take().await else { return };
             while connections.try_join_next().is_some() {}
             let router = router.clone();
             let answered = answer(stream, router, options.clone(), client, ended.clone());
             connections.spawn(async move {
                 answered.await;
-                drop(place);
+                drop(slot);
             });
         }
     };
@@ -131,43 +131,43 @@ pub async fn serve(
     drop(listener);
     drop(end);
     let all_answered = async { while connections.join_next().await.is_some() {} };
-    // Whoever has not got an answer by then is cut off with the set of connections.
+    // Dropping the set cuts off the connections that have no answer by then.
     let _ = tokio::time::timeout(END_TIME_MAX, all_answered).await;
 }
 
-/// Who has a place.
+/// A client with a slot.
 struct Client {
     since: Instant,
     /// Whether it has sent its request.
     is_asked: AtomicBool,
-    /// Told when it loses its place.
+    /// Notified when it loses its slot.
     cut: Notify,
 }
 
-/// The places for connections, and who has them, the oldest first.
-struct Places {
+/// The slots for connections, and the clients in them, the oldest first.
+struct Slots {
     free: Arc<Semaphore>,
     clients: VecDeque<Weak<Client>>,
     silent_time_max: Duration,
 }
 
-impl Places {
-    fn new(options: &Options) -> Places {
-        Places {
+impl Slots {
+    fn new(options: &Options) -> Slots {
+        Slots {
             free: Arc::new(Semaphore::new(options.connections_max)),
             clients: VecDeque::new(),
             silent_time_max: options.silent_time_max,
         }
     }
 
-    /// Waits for a place. If there is none, whoever has been silent for longest, and for too long,
-    /// loses its own.
+    /// Waits for a slot. If there is none, the client that has been silent for longest loses its slot
+    /// once that is too long.
     async fn take(&mut self) -> Option<(OwnedSemaphorePermit, Arc<Client>)> {
         self.clients.retain(|client| client.strong_count() > 0);
         let mut until = Instant::now();
-        let place = loop {
+        let slot = loop {
             match tokio::time::timeout_at(until, Arc::clone(&self.free).acquire_owned()).await {
-                Ok(place) => break place.ok()?,
+                Ok(slot) => break slot.ok()?,
                 Err(_) => until = self.cut_oldest_silent(),
             }
         };
@@ -175,11 +175,11 @@ impl Places {
             Client { since: Instant::now(), is_asked: AtomicBool::new(false), cut: Notify::new() };
         let client = Arc::new(client);
         self.clients.push_back(Arc::downgrade(&client));
-        Some((place, client))
+        Some((slot, client))
     }
 
-    /// Cuts off the client that has been silent for longest, if that is too long; until when to
-    /// wait for a place then.
+    /// Cuts off the client that has been silent for longest, if that is too long. Returns until when
+    /// to wait for a slot.
     fn cut_oldest_silent(&mut self) -> Instant {
         let now = Instant::now();
         let silent = self.clients.iter().enumerate().find_map(|(i, client)| {
@@ -201,15 +201,15 @@ impl Places {
 }
 
 async fn accept(listener: &TcpListener, surface: &dyn Surface) -> TcpStream {
-    let mut is_told = false;
+    let mut is_reported = false;
     loop {
         match listener.accept().await {
             Ok((stream, _)) => return stream,
-            Err(error) if is_the_clients(&error) => {}
+            Err(error) if is_of_client(&error) => {}
             Err(error) => {
-                if !is_told {
+                if !is_reported {
                     surface.accept_failed(&error);
-                    is_told = true;
+                    is_reported = true;
                 }
                 tokio::time::sleep(PAUSE_AFTER_FAILED_ACCEPT).await;
             }
@@ -217,13 +217,13 @@ async fn accept(listener: &TcpListener, surface: &dyn Surface) -> TcpStream {
     }
 }
 
-/// Whether the client went away before it was accepted, rather than that we cannot accept.
-fn is_the_clients(error: &std::io::Error) -> bool {
+/// Whether the client went away before it was accepted; anything else is our failure.
+fn is_of_client(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
-/// Answers one connection's request. What fails on the way is the client's business.
+/// Answers the request of one connection. A failure concerns this client alone and is not reported.
 async fn answer(
     stream: TcpStream,
     router: Router,
@@ -247,7 +247,7 @@ async fn answer(
     let answered = async {
         tokio::select! {
             _ = connection.as_mut() => return,
-            // It only ever changes by its end.
+            // This channel carries no values: a change is its end.
             _ = ended.changed() => {}
             () = client.cut.notified() => {}
         }
@@ -266,7 +266,7 @@ fn router(surface: Arc<dyn Surface>) -> Router {
         .route("/readyz", get(ready))
         .route("/why", get(why))
         .route("/reloads", get(reloads))
-        .fallback((StatusCode::NOT_FOUND, "no such page; see /\n"))
+        .fallback((StatusCode::NOT_FOUND, "no such path; see /\n"))
         .method_not_allowed_fallback(|| async {
             (StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are answered here\n")
         })

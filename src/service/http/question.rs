@@ -1,18 +1,18 @@
-//! What `/why` is asked, as it stands in a request.
+//! The question of a `/why` request, and its form as a query string.
 
 use std::fmt::Write;
 
-/// A question about a submission that may be under way.
+/// A question about a submission.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// Its name: the path under the inbox.
     pub name: Vec<u8>,
-    /// Its numbers in the ledger, if it was taken.
+    /// The ids of its claims in the ledger, if it was taken.
     pub ids: Vec<i64>,
 }
 
 impl Question {
-    /// What is behind `?` in the request.
+    /// The query string, without `?`.
     ///
     /// ```
     /// use gridmark::service::http::Question;
@@ -36,7 +36,7 @@ impl Question {
         query
     }
 
-    /// The question in a request; what is not part of one is passed over.
+    /// The question in a query string; unknown parts are ignored.
     pub fn of_query(query: &str) -> Question {
         let mut question = Question::default();
         for part in query.split('&') {
@@ -50,16 +50,17 @@ impl Question {
     }
 }
 
+/// Undoes percent encoding; a wrong escape stays as it is.
 fn decoded(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let hex = behind.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+    while let [first, after @ ..] = rest {
+        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
         let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
         (rest, _) = match (first, byte) {
-            (b'%', Some(byte)) => (&behind[2..], bytes.push(byte)),
-            (b'+', _) => (behind, bytes.push(b' ')),
-            _ => (behind, bytes.push(*first)),
+            (b'%', Some(byte)) => (&after[2..], bytes.push(byte)),
+            (b'+', _) => (after, bytes.push(b' ')),
+            _ => (after, bytes.push(*first)),
         };
     }
     bytes

@@ -57,7 +57,7 @@ fn systemd_is_told_when_it_is_ready_how_it_goes_and_when_it_ends() {
     assert_eq!(manager.count("READY=1"), 1, "{:#?}", manager.told());
     sandbox.rename_in("p", hexudoku(1));
     sandbox.wait_for(1);
-    let status = "STATUS=ready: 1 submissions graded, 0 under way";
+    let status = "STATUS=ready: 1 submissions graded, 0 in flight";
     sandbox.wait_until("the status is new", |_| manager.count(status) == 1);
     sandbox.stop();
     let told = manager.told();
@@ -99,7 +99,7 @@ fn a_watchdog_that_waits_for_somebody_else_is_not_fed() {
     let (mut sandbox, manager) = watched();
     sandbox.set_variable("WATCHDOG_PID", "1").start();
     sandbox.rename_in("p", hexudoku(1));
-    let status = "STATUS=ready: 1 submissions graded, 0 under way";
+    let status = "STATUS=ready: 1 submissions graded, 0 in flight";
     sandbox.wait_until("the status is new", |_| manager.count(status) == 1);
     assert_eq!(manager.count(WATCHDOG), 0, "{:#?}", manager.told());
 }
@@ -175,7 +175,7 @@ fn a_disk_that_takes_no_reports_is_told_and_is_no_reason_to_be_killed() {
     sandbox.wait_until("the end is extended", |_| manager.count(EXTENSION) >= 2);
     let told = manager.told();
     assert!(told.iter().any(|line| line == "STOPPING=1"), "{told:#?}");
-    let status = "STATUS=finishing what was taken: 1 under way";
+    let status = "STATUS=draining: 1 in flight";
     assert!(told.iter().any(|line| line == status), "{told:#?}");
     assert_eq!(sandbox.wait_for_end().status.code(), Some(1));
 }

@@ -1,4 +1,4 @@
-//! What is done on a timer: gauges, the room on the disk, and signs of life to the service manager.
+//! Periodic work: gauges, the check of disks and liveness, and status for the service manager.
 
 use super::Shared;
 use super::manager::Manager;
@@ -10,8 +10,8 @@ use crate::telemetry::emit::{self, Recorder};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The timers of the service.
-pub(super) struct Upkeep {
+/// The periodic work, with the lock that it keeps in place.
+pub(super) struct Maintenance {
     shared: Arc<Shared>,
     recorder: Recorder,
     lock: Lock,
@@ -19,55 +19,56 @@ pub(super) struct Upkeep {
     manager: Manager,
 }
 
-impl Upkeep {
-    pub(super) fn new(shared: Arc<Shared>, recorder: Recorder, lock: Lock) -> Upkeep {
-        Upkeep { shared, recorder, lock, next: Instant::now(), manager: Manager::new() }
+impl Maintenance {
+    pub(super) fn new(shared: Arc<Shared>, recorder: Recorder, lock: Lock) -> Maintenance {
+        Maintenance { shared, recorder, lock, next: Instant::now(), manager: Manager::new() }
     }
 
     /// Does what is due.
     pub(super) fn tick(&mut self) {
-        self.manager.tell_readiness(self.shared.health.ready().is_ok());
+        self.manager.notify_ready(self.shared.health.ready().is_ok());
         if self.next > Instant::now() {
             return;
         }
         self.next = Instant::now() + self.manager.period();
-        self.shared.tell_flow();
+        self.shared.emit_flow();
         emit::quarantine_holds(self.shared.archive.quarantined_files());
-        self.look_at_disk();
+        self.check_disk();
         self.recorder.upkeep();
-        self.shared.pulse.look(&self.shared);
-        let (live, ready) = (self.shared.pulse.live(), self.shared.health.ready());
-        self.manager.tell(&live, &ready, self.shared.progress());
+        self.shared.liveness.check(&self.shared);
+        let (live, ready) = (self.shared.liveness.verdict(), self.shared.health.ready());
+        self.manager.notify_status(&live, &ready, self.shared.progress());
     }
 
-    /// Reads the settings anew, and looks at once what comes of them.
+    /// Reloads the settings; the next tick then works by them at once.
     pub(super) fn reload(&mut self, reload: &mut Reload) {
-        self.manager.reloading();
+        self.manager.notify_reloading();
         reload.run(&self.shared);
-        self.manager.reloaded();
+        self.manager.notify_reloaded();
         self.next = Instant::now();
     }
 
-    /// The service is ending.
+    /// The drain has started.
     pub(super) fn stopping(&mut self) {
-        self.manager.stopping();
+        self.manager.notify_stopping();
     }
 
-    /// Puts back what somebody has removed of the state; or why it cannot be, in words.
-    fn look_after_state(&mut self) -> Result<(), String> {
-        // The lock first: whoever has it may write the ledger.
+    /// Restores files of the state folder that were removed; the error is a message.
+    fn restore_state(&mut self) -> Result<(), String> {
+        // The lock first: its holder may write the ledger.
         let lock = self.lock.look_after().map_err(|error| error.to_string())?;
         let ledger = self.shared.ledger.look_after().map_err(|error| error.to_string())?;
-        for (is_anew, what) in [(lock, "lock"), (ledger, "ledger")] {
-            if is_anew {
+        for (is_restored, what) in [(lock, "lock"), (ledger, "ledger")] {
+            if is_restored {
                 emit::state_restored(what);
             }
         }
         Ok(())
     }
 
-    fn look_at_disk(&mut self) {
-        let state = self.look_after_state();
+    /// Checks that the folders exist and have enough free space; otherwise the service is not ready.
+    fn check_disk(&mut self) {
+        let state = self.restore_state();
         let paths = &self.shared.settings.paths;
         let least = self.shared.sections.publish.get().disk_free_bytes_min;
         let mut least_free = u64::MAX;
@@ -75,7 +76,7 @@ impl Upkeep {
         let written = [paths.reports(), paths.archive(), paths.state()];
         for path in written.iter().chain([&paths.quarantine()]) {
             if !path.exists() {
-                // Somebody has removed it; whatever keeps it from being made shows below.
+                // If this fails, asking for the free space below fails too and gives the reason.
                 let _ = std::fs::create_dir_all(path);
             }
         }

@@ -1,0 +1,126 @@
+//! Liveness of the pipeline: the answer of `/livez`, and the condition of the systemd watchdog.
+//!
+//! Intake and publishing send heartbeats. Grading sends none, since a batch has no fixed duration; it
+//! counts as alive while its counters move, or while there is nothing to grade. A few tasks keep a
+//! thread from its heartbeat for long (copying a file between disks, rebuilding a report); meanwhile
+//! their own counters stand for it.
+//!
+//! A stage that waits for the disk is not stuck: `/readyz` reports it, and a restart would not help.
+
+use super::Shared;
+use crate::telemetry::emit;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A longer gap between two checks means that the whole process was suspended.
+const SUSPENDED_AFTER: Duration = Duration::from_secs(5);
+
+/// The liveness at the last check.
+pub(super) struct Liveness {
+    state: Mutex<State>,
+}
+
+struct State {
+    checked_at: Instant,
+    graded: Count,
+    long_tasks: Count,
+    verdict: Result<(), String>,
+}
+
+/// A counter, and when it last moved.
+struct Count {
+    value: u64,
+    moved_at: Instant,
+}
+
+impl Count {
+    fn update(&mut self, value: u64, now: Instant) {
+        if self.value != value {
+            *self = Count { value, moved_at: now };
+        }
+    }
+}
+
+impl Default for Liveness {
+    fn default() -> Liveness {
+        let now = Instant::now();
+        let count = || Count { value: 0, moved_at: now };
+        let state =
+            State { checked_at: now, graded: count(), long_tasks: count(), verdict: Ok(()) };
+        Liveness { state: Mutex::new(state) }
+    }
+}
+
+impl Liveness {
+    /// The result of the last check.
+    ///
+    /// # Errors
+    ///
+    /// What is stuck, as a message.
+    pub(super) fn verdict(&self) -> Result<(), String> {
+        self.state().verdict.clone()
+    }
+
+    /// Checks whether everything that has work makes progress.
+    pub(super) fn check(&self, shared: &Shared) {
+        let stuck_max = Duration::from_millis(shared.sections.health.get().stuck_ms_max);
+        let mut state = self.state();
+        let now = Instant::now();
+        let since_last_check = now - std::mem::replace(&mut state.checked_at, now);
+        // After a suspension every heartbeat is old; by the next check the live ones are fresh.
+        if since_last_check > SUSPENDED_AFTER {
+            return;
+        }
+        state.graded.update(graded(shared), now);
+        state.long_tasks.update(long_tasks(shared), now);
+        if !is_work_for_grading(shared) {
+            state.graded.moved_at = now;
+        }
+        let verdict = verdict(&state, shared, stuck_max);
+        if verdict.is_ok() != state.verdict.is_ok() {
+            emit::liveness(&verdict);
+        }
+        state.verdict = verdict;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn graded(shared: &Shared) -> u64 {
+    let published = &shared.published;
+    shared.under_way.moves()
+        + published.submissions.load(Ordering::Relaxed)
+        + published.cases.load(Ordering::Relaxed)
+}
+
+fn long_tasks(shared: &Shared) -> u64 {
+    shared.archive.copied_bytes() + shared.rebuilt.load(Ordering::Relaxed)
+}
+
+/// Whether files wait for grading, and their results can be written.
+fn is_work_for_grading(shared: &Shared) -> bool {
+    let flow = shared.queue.flow();
+    flow.queue_files + flow.grading_files > 0 && shared.health.reason("reports").is_none()
+}
+
+fn verdict(state: &State, shared: &Shared, stuck_max: Duration) -> Result<(), String> {
+    let long_tasks = &state.long_tasks;
+    if long_tasks.value == 0 || long_tasks.moved_at.elapsed() > stuck_max {
+        shared.health.live(stuck_max)?;
+    }
+    let stand = shared.under_way.longest_stand();
+    if stand > stuck_max {
+        return Err(format!("grading has not moved for {} seconds", stand.as_secs()));
+    }
+    let idle = state.graded.moved_at.elapsed();
+    if idle > stuck_max {
+        return Err(format!(
+            "nothing has been graded for {} seconds, although files are waiting",
+            idle.as_secs()
+        ));
+    }
+    Ok(())
+}

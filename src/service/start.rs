@@ -1,0 +1,100 @@
+//! Everything that has to succeed before the first file is taken.
+//!
+//! The order matters. The lock comes before anything else in the state folder is touched. Reports are
+//! repaired before claims are recovered, since a recovered claim appends rows to them. The address
+//! comes last, so that whoever connects finds a service that has started.
+
+use super::liveness::Liveness;
+use super::reload::{self, Reloads, Sections};
+use super::{Error, Mode, Shared, manager};
+use crate::config::Settings;
+use crate::model::submission::Claimed;
+use crate::pipeline::queue::Queue;
+use crate::store::archive::Archive;
+use crate::store::fail_point::Point;
+use crate::store::in_flight::UnderWay;
+use crate::store::ledger::Ledger;
+use crate::store::lock::Lock;
+use crate::store::recovery::{look_for_loss, recover};
+use crate::store::reports::rebuild::{self, Rebuild};
+use crate::telemetry::emit;
+use crate::telemetry::health::Health;
+use gridmark_core::judge::Tier;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A service that is ready to start its stages.
+pub(super) struct Prepared {
+    pub(super) shared: Shared,
+    pub(super) lock: Lock,
+    /// Submissions that an earlier run took and did not finish.
+    pub(super) claims: Vec<Claimed>,
+    /// Nothing for a run with `--once`, which serves no address.
+    pub(super) listener: Option<TcpListener>,
+}
+
+/// Creates the folders, takes the lock, opens the ledger, repairs reports, recovers claims and opens
+/// the address.
+pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, Error> {
+    // Watch events name absolute paths, so the paths of the settings must be absolute too.
+    let root = &mut settings.paths.root;
+    *root = std::path::absolute(&root)
+        .map_err(|source| Error::System { what: "in the working directory", source })?;
+    let tier = Tier::wanted(&settings.grade.tier)?;
+    let paths = &settings.paths;
+    for path in [paths.state(), paths.reports(), paths.inbox(), paths.archive(), paths.quarantine()]
+    {
+        std::fs::create_dir_all(&path).map_err(|source| Error::Folder { path, source })?;
+    }
+    let mut lock = Lock::take(&paths.lock())?;
+    let path = paths.ledger();
+    look_for_loss(&path, &paths.reports())?;
+    let ledger = Ledger::open(&path)?;
+    Point::LedgerOpened.pass();
+    let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine())
+        .map_err(|source| Error::Folder { path: paths.archive(), source })?;
+    let (ledger, archive) = (Arc::new(ledger), Arc::new(archive));
+    ledger.grade_by(&rebuild::rules(&settings))?;
+    let rebuild = Rebuild::new(&settings, tier, Arc::clone(&ledger), Arc::clone(&archive));
+    let rebuild = rebuild.telling(Box::new(manager::extend_start()));
+    rebuild.learn_order()?;
+    rebuild.run()?;
+    let path = paths.state().join("grading");
+    let (under_way, suspects) = UnderWay::open(&path, settings.grade.batch_files_max)
+        .map_err(|source| Error::State { path, source })?;
+    let claims = recover(&ledger, &archive, &paths.reports(), &suspects)?;
+    let health = Health::default();
+    health.unwell("first scan", "the first scan of the inbox is not done");
+    let listener = if mode.once { None } else { Some(listen(settings.http.listen, &mut lock)?) };
+    let shared = Shared {
+        sections: Sections::new(&settings),
+        reloads: Reloads::new(mode.reload.as_ref().and_then(|source| source.file.clone())),
+        tier,
+        ledger,
+        archive,
+        queue: Arc::new(Queue::new(reload::limits(&settings))),
+        health: Arc::new(health),
+        published: Arc::default(),
+        // With --once, publishing gives up on a full disk instead of waiting for room.
+        stopping: Arc::new(AtomicBool::new(mode.once)),
+        under_way: Arc::new(under_way),
+        rebuilt: Arc::default(),
+        liveness: Liveness::default(),
+        settings,
+    };
+    Ok(Prepared { shared, lock, claims, listener })
+}
+
+/// Opens the address and writes it into the lock, where commands look for it.
+fn listen(address: SocketAddr, lock: &mut Lock) -> Result<TcpListener, Error> {
+    let listener = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    let listener = listener.map_err(|source| Error::Listen { address, source })?;
+    let address = listener.local_addr().unwrap_or(address);
+    lock.tell_address(address)?;
+    emit::listening(address);
+    Ok(listener)
+}
