@@ -1,8 +1,7 @@
-//! The targets of the fuzzer (tests/fuzz) without it: over the files of its corpus, which are those
-//! that it starts with, a choice of those by which it got further, and all that it found, and over
-//! bytes by chance.
+//! The targets of the fuzzer (tests/fuzz) without the fuzzer: each over its seeds, its packed corpus,
+//! and random changes of both.
 //!
-//! `FUZZ_ROUNDS` says how many inputs by chance each target gets; 200 are tried if it is not set.
+//! `FUZZ_ROUNDS` sets how many random inputs each target gets; the default is 200.
 
 #[path = "../fuzz/targets/mod.rs"]
 mod targets;
@@ -10,10 +9,14 @@ mod targets;
 use crate::core_kit::Chance;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use targets::{ALL, Target};
 
-/// All of the corpus is in the repository, so it has to stay small.
-const CORPUS_BYTES_MAX: u64 = 1_000_000;
+/// Seeds are for reading, so there are few.
+const SEEDS_MAX: usize = 10;
+
+/// Packed corpora are in the repository, so all of them together stay small.
+const CORPUS_BYTES_MAX: u64 = 400_000;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz")
@@ -38,11 +41,17 @@ fn run((name, target): Target, bytes: &[u8], what: &str) {
     }
 }
 
-/// The corpus of a target, and inputs by chance.
+/// Runs a target over its seeds, its corpus, and random changes of both.
 fn replay(name: &str) {
     let target = target(name);
-    let files = files(&folder().join("corpus").join(name));
-    assert!(!files.is_empty());
+    let unpacked = tempfile::tempdir().unwrap();
+    let packed = folder().join("corpus").join(format!("{name}.tar.gz"));
+    let mut tar = Command::new("tar");
+    tar.arg("-xzf").arg(&packed).arg("-C").arg(unpacked.path());
+    assert!(tar.status().unwrap().success(), "{}", packed.display());
+    let (seeds, corpus) = (files(&folder().join("seeds").join(name)), files(unpacked.path()));
+    assert!(!seeds.is_empty() && !corpus.is_empty());
+    let files = [seeds, corpus].concat();
     let corpus = files.iter().map(|file| std::fs::read(file).unwrap()).collect::<Vec<_>>();
     for (file, bytes) in files.iter().zip(&corpus) {
         run(target, bytes, &file.display().to_string());
@@ -53,7 +62,7 @@ fn replay(name: &str) {
     }
 }
 
-/// A file of the corpus in which some bytes are changed, or a piece of another one is put.
+/// A file of the corpus in which some bytes are changed or pieces of other files inserted.
 fn by_chance(corpus: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
     let mut bytes = corpus[chance.below(corpus.len())].clone();
     for _ in 0..1 + chance.below(8) {
@@ -93,7 +102,7 @@ fn any_checkpoint_is_one_or_is_refused() {
 }
 
 #[test]
-fn any_names_can_be_told_apart() {
+fn any_two_names_are_shown_differently() {
     replay("names");
 }
 
@@ -103,21 +112,26 @@ fn any_settings_are_loaded_or_refused() {
 }
 
 #[test]
-fn every_target_has_a_program_and_a_corpus_and_the_corpus_is_small() {
+fn every_target_has_a_program_a_few_named_seeds_and_a_small_packed_corpus() {
     let known = ALL.iter().map(|(name, _)| *name).collect::<std::collections::BTreeSet<_>>();
-    for part in ["bin", "corpus"] {
+    for (part, extension) in [("bin", ".rs"), ("seeds", ""), ("corpus", ".tar.gz")] {
         let files = files(&folder().join(part));
-        let names = files.iter().map(|file| file.file_stem().unwrap().to_str().unwrap());
-        assert!(names.eq(known.iter().copied()), "{part}");
+        let names = files.iter().map(|file| file.file_name().unwrap().to_str().unwrap());
+        let wanted = known.iter().map(|name| format!("{name}{extension}"));
+        assert!(names.eq(wanted), "{part}");
     }
     let manifest = std::fs::read_to_string(folder().join("Cargo.toml")).unwrap();
     assert!(known.iter().all(|name| manifest.contains(&format!("name = \"{name}\""))));
-    let corpus = files(&folder().join("corpus"));
-    let bytes = corpus.iter().flat_map(|folder| files(folder)).map(|file| {
-        let bytes = file.metadata().unwrap().len();
-        assert!(bytes <= 20_000, "{} has {bytes} bytes", file.display());
-        bytes
-    });
-    let bytes = bytes.sum::<u64>();
-    assert!(bytes <= CORPUS_BYTES_MAX, "the corpus has {bytes} bytes");
+    for seeds in files(&folder().join("seeds")) {
+        let seeds = files(&seeds);
+        assert!(seeds.len() <= SEEDS_MAX, "{seeds:?}");
+        for seed in seeds {
+            let name = seed.file_name().unwrap().to_str().unwrap();
+            let is_hash = name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(!is_hash, "{} has to be named for what it shows", seed.display());
+        }
+    }
+    let packed = files(&folder().join("corpus"));
+    let bytes = packed.iter().map(|file| file.metadata().unwrap().len()).sum::<u64>();
+    assert!(bytes <= CORPUS_BYTES_MAX, "the packed corpora have {bytes} bytes");
 }

@@ -19,7 +19,7 @@ pub use windows::windows;
 
 use gridmark_core::Kind;
 
-/// A target: its name, which is that of its program and of its folder in the corpus, and itself.
+/// A target: its name, which is that of its program, its seeds and its corpus, and itself.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
