@@ -1,7 +1,8 @@
 //! `gridmark retry`: returns quarantined submissions to the inbox.
 
-use super::target::{ServiceArgs, Target, open_ledger};
+use super::target::{ServiceArgs, Target, open_existing_ledger};
 use super::{Error, print_error};
+use crate::config::Paths;
 use crate::model::escape;
 use crate::store::archive::{Archive, Put};
 use crate::store::ledger::{Ledger, Record};
@@ -40,19 +41,7 @@ pub struct Args {
 /// The settings are wrong, or standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     let paths = args.service.settings()?.paths;
-    let prepared = (|| {
-        let Some(ledger) = open_ledger(&paths)? else {
-            let state = paths.state();
-            let missing = io::Error::new(io::ErrorKind::NotFound, "no service has run here");
-            return Err(Error::io("read the ledger in", &state)(missing));
-        };
-        let inbox = paths.inbox();
-        let archive = Archive::open(inbox.clone(), paths.archive(), paths.quarantine())
-            .map_err(Error::io("use", &inbox))?;
-        let quarantined = quarantined(&ledger, &archive)?;
-        Ok((archive, quarantined))
-    })();
-    let (archive, quarantined) = match prepared {
+    let (archive, quarantined) = match prepare(&paths) {
         Ok(prepared) => prepared,
         Err(error) => {
             print_error(&error.with_causes());
@@ -91,6 +80,16 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         }
     }
     Ok(if all_done { ExitCode::SUCCESS } else { ExitCode::from(NOT_ALL) })
+}
+
+/// The folders, and the submissions that can be returned.
+fn prepare(paths: &Paths) -> Result<(Archive, Vec<Record>), Error> {
+    let ledger = open_existing_ledger(paths)?;
+    let inbox = paths.inbox();
+    let archive = Archive::open(inbox.clone(), paths.archive(), paths.quarantine())
+        .map_err(Error::io("use", &inbox))?;
+    let quarantined = quarantined(&ledger, &archive)?;
+    Ok((archive, quarantined))
 }
 
 /// The failed submissions whose file is in quarantine.

@@ -8,6 +8,7 @@ use crate::model::submission::Name;
 use crate::store::ledger::Ledger;
 use crate::store::recovery::look_for_loss;
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -59,6 +60,14 @@ pub(super) fn open_ledger(paths: &Paths) -> Result<Option<Ledger>, Error> {
     let path = paths.ledger();
     let opened = look_for_loss(&path, &paths.reports()).and_then(|()| Ledger::open_to_read(&path));
     Ok(opened.map_err(crate::service::Error::from)?)
+}
+
+/// Opens the ledger for reading; an error if the service has never run there.
+pub(super) fn open_existing_ledger(paths: &Paths) -> Result<Ledger, Error> {
+    open_ledger(paths)?.ok_or_else(|| {
+        let missing = io::Error::new(io::ErrorKind::NotFound, "no service has run here");
+        Error::io("read the ledger in", &paths.state())(missing)
+    })
 }
 
 /// What a command line names.

@@ -1,8 +1,8 @@
-//! `gridmark verify`: whether archive, ledger and reports agree; and reports written anew.
+//! `gridmark verify`: checks that archive, ledger and reports agree, and rebuilds reports.
 
-use super::target::{ServiceArgs, open_ledger};
+use super::target::{ServiceArgs, open_existing_ledger};
 use super::{Error, print_error};
-use crate::audit::verify::{Audience, Finding, Seen, Verify, meant};
+use crate::audit::verify::{Checked, Finding, Observer, Verify, matching_reports};
 use crate::config::{Paths, Settings};
 use crate::model::escape;
 use crate::model::submission::Name;
@@ -19,40 +19,41 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// The exit code if something does not agree.
+/// The exit code if something disagrees.
 const DIFFERS: u8 = 1;
-/// The exit code if it could not be looked.
-const TROUBLE: u8 = 2;
+/// The exit code if the check could not be completed.
+const NOT_CHECKED: u8 = 2;
 
 /// The arguments of `gridmark verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Every file in the archive is hashed and graded once more, and every report is compared with what that
-gives, byte for byte. Nothing is changed, and the service may run: then what was committed at the
-beginning is looked at. What does not agree is told, a line each, with what to do about it; what is
-only worth knowing begins with `note:`.
+Every file in the archive is hashed and graded again, and every report is compared with the rows that
+this gives, byte for byte. Nothing is changed. The service may run; what it commits after the check has
+begun is not checked. Each disagreement is one line that says what to do; a line that begins with
+`note:` is only worth knowing.
 
-With --repair, reports that differ are written anew. What stood there is kept aside. Rows of
-submissions whose file is gone or changed cannot be written anew; they are told, and are in what was
-kept aside. The service must not run; while it does, it repairs by itself what is damaged.
+With --repair, reports that differ are rebuilt, and the previous file is kept beside them. Rows of
+submissions whose file is gone or changed cannot be rebuilt: they are listed, and only the previous
+file still has them. Stop the service first; while it runs, it rebuilds damaged reports by itself.
 
-Exit code: 0 if all agrees, or does now; 1 if something does not; 2 if it could not be looked.")]
+Exit code: 0 if everything agrees, or does after the repair; 1 if something disagrees; 2 if the check
+could not be completed.")]
 pub struct Args {
-    /// Look at these reports alone: `team-07`, `loose`, `submissions`, or the path of a report
+    /// Check only these reports: `team-07`, `loose`, `submissions`, or the path of a report
     #[arg(value_name = "REPORT")]
     reports: Vec<PathBuf>,
-    /// Write reports anew that differ
+    /// Rebuild the reports that differ
     #[arg(long, conflicts_with = "rebuild")]
     repair: bool,
-    /// Write these reports anew, whether they differ or not
+    /// Rebuild these reports, whether they differ or not
     #[arg(long, requires = "reports")]
     rebuild: bool,
     #[command(flatten)]
     service: ServiceArgs,
 }
 
-/// Whom to tell: standard output, and a bar on a terminal.
-struct Told {
+/// Writes findings to standard output, with a progress bar if standard error is a terminal.
+struct Terminal {
     bar: Option<ProgressBar>,
     state: Mutex<State>,
 }
@@ -60,91 +61,82 @@ struct Told {
 #[derive(Default)]
 struct State {
     faults: u64,
-    /// The reports that would be right if they were written anew.
+    /// The reports that a rebuild would correct.
     differing: Vec<Name>,
-    /// What went wrong with standard output.
+    /// The first error of standard output.
     error: Option<io::Error>,
 }
 
-/// Looks, and says what was found.
+/// Checks, prints the findings, and rebuilds reports if asked to.
 ///
 /// # Errors
 ///
 /// The settings are wrong, or standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     let settings = args.service.settings()?;
-    match look(&args, &settings) {
+    match verify(&args, &settings) {
         Ok(code) => Ok(ExitCode::from(code)),
         Err(error) if error.is_closed_pipe() => Err(error),
         Err(error) => {
             print_error(&error.with_causes());
-            Ok(ExitCode::from(TROUBLE))
+            Ok(ExitCode::from(NOT_CHECKED))
         }
     }
 }
 
-fn look(args: &Args, settings: &Settings) -> Result<u8, Error> {
+fn verify(args: &Args, settings: &Settings) -> Result<u8, Error> {
     let paths = &settings.paths;
-    let writes = args.repair || args.rebuild;
-    if writes {
-        // Where there is nothing to be written anew, nothing is made.
-        open_or_tell(paths)?;
+    let rebuilds = args.repair || args.rebuild;
+    if rebuilds {
+        // Without a ledger this fails before the lock's file is created.
+        open_existing_ledger(paths)?;
     }
-    // Whoever writes is alone.
-    let lock = writes.then(|| Lock::take(&paths.lock())).transpose();
+    let lock = rebuilds.then(|| Lock::take(&paths.lock())).transpose();
     let _lock = lock.map_err(crate::service::Error::from)?;
-    let is_running = !writes && is_running(paths);
+    let is_running = !rebuilds && is_running(paths);
     let before = state_of_ledger(paths);
-    let ledger = open_or_tell(paths)?;
+    let ledger = open_existing_ledger(paths)?;
     ledger.hold_still().map_err(crate::service::Error::from)?;
     let ledger = Arc::new(ledger);
     let archive = Arc::new(Archive::of(paths.inbox(), paths.archive(), paths.quarantine()));
     let tier = Tier::wanted(&settings.grade.tier).map_err(crate::service::Error::from)?;
-    let asked = asked(args, paths, &ledger)?;
-    let total = match asked {
-        // How many are in some of the reports is not known before.
+    let selected = selected(args, paths, &ledger)?;
+    let total = match selected {
+        // The number of submissions in single reports is not known in advance.
         Some(_) => 0,
         None => ledger.submissions().map_err(crate::service::Error::from)?,
     };
-    let told = Told::new(total);
-    let seen = {
-        // The ledger goes with this: whoever writes opens it anew.
+    let terminal = Terminal::new(total);
+    let checked = {
+        // This drops the ledger, which is then opened for writing.
         let archive = Arc::clone(&archive);
-        let verify = Verify { settings, ledger, archive, tier, is_running, audience: &told };
-        match &asked {
+        let verify = Verify { settings, ledger, archive, tier, is_running, observer: &terminal };
+        match &selected {
             Some(reports) => verify.reports(reports),
             None => verify.all(),
         }
     };
-    let mut state = told.end()?;
-    let seen = seen.map_err(Error::Verify)?;
+    let mut state = terminal.end()?;
+    let checked = checked.map_err(Error::Verify)?;
     if !is_running && before != state_of_ledger(paths) {
-        let why = io::Error::other("the service was started meanwhile; look once more");
+        let why = io::Error::other("the service was started during the check; run it again");
         return Err(Error::io("rely on", &paths.ledger())(why));
     }
-    let wanted = match asked {
+    let to_rebuild = match selected {
         Some(reports) if args.rebuild => reports.into_iter().map(|report| report.path).collect(),
         _ if args.repair => std::mem::take(&mut state.differing),
         _ => Vec::new(),
     };
-    let is_right = |name: &Name| !state.differing.contains(name);
-    let were_right = wanted.iter().filter(|name| args.rebuild && is_right(name)).count();
-    let written = write_anew(settings, tier, &archive, &wanted)?;
-    let faults = state.faults - (wanted.len() - were_right) as u64;
-    summarise(&seen, faults, written)?;
+    let agreed = |name: &&Name| args.rebuild && !state.differing.contains(name);
+    let repaired = to_rebuild.len() - to_rebuild.iter().filter(agreed).count();
+    let rebuilt = rebuild(settings, tier, &archive, &to_rebuild)?;
+    let faults = state.faults - repaired as u64;
+    summarise(&checked, faults, rebuilt)?;
     Ok(if faults > 0 { DIFFERS } else { 0 })
 }
 
-/// The ledger, which must be there.
-fn open_or_tell(paths: &Paths) -> Result<Ledger, Error> {
-    open_ledger(paths)?.ok_or_else(|| {
-        let missing = io::Error::new(io::ErrorKind::NotFound, "no service has run here");
-        Error::io("read the ledger in", &paths.state())(missing)
-    })
-}
-
-/// Writes these reports anew; how many of them were not the same already.
-fn write_anew(
+/// Rebuilds these reports; returns how many of them changed.
+fn rebuild(
     settings: &Settings,
     tier: Tier,
     archive: &Arc<Archive>,
@@ -157,77 +149,81 @@ fn write_anew(
     let ledger = Ledger::open(&paths.ledger());
     let ledger = Arc::new(ledger.map_err(crate::service::Error::from)?);
     let rebuild = Rebuild::new(settings, tier, ledger, Arc::clone(archive)).in_parallel();
-    let mut written = 0;
+    let mut rebuilt = 0;
     for report in reports {
         let anew = rebuild.write_anew(report).map_err(crate::service::Error::from)?;
-        written += usize::from(!matches!(anew, Anew::Same));
-        let told = match anew {
-            Anew::Same => "it was as it is written anew, and is left".to_owned(),
-            Anew::Written { aside: None } => "written anew".to_owned(),
+        rebuilt += usize::from(!matches!(anew, Anew::Same));
+        let what = match anew {
+            Anew::Same => "it was right already, and is unchanged".to_owned(),
+            Anew::Written { aside: None } => "it was rebuilt".to_owned(),
             Anew::Written { aside: Some(aside) } => {
-                format!("written anew; what stood there is {}", escape::path(&aside))
+                format!("it was rebuilt; the previous file is {}", escape::path(&aside))
             }
         };
         let path = paths.reports().join(report.as_path());
-        tell(&format!("{}: {told}", escape::path(&path)))?;
+        print(&format!("{}: {what}", escape::path(&path)))?;
     }
-    Ok(written)
+    Ok(rebuilt)
 }
 
-fn summarise(seen: &Seen, faults: u64, anew: usize) -> Result<(), Error> {
-    let Seen { reports, submissions, cases } = seen;
+fn summarise(checked: &Checked, faults: u64, rebuilt: usize) -> Result<(), Error> {
+    let Checked { reports, submissions, cases } = checked;
     let agree = match faults {
-        0 => "all agrees".to_owned(),
-        1 => "1 thing does not agree".to_owned(),
-        faults => format!("{faults} things do not agree"),
+        0 => "everything agrees".to_owned(),
+        1 => "1 disagreement".to_owned(),
+        faults => format!("{faults} disagreements"),
     };
-    let anew = if anew > 0 { format!("; reports written anew: {anew}") } else { String::new() };
-    tell(&format!("reports: {reports}, submissions: {submissions}, cases: {cases}: {agree}{anew}"))
+    let rebuilt = if rebuilt > 0 { format!("; reports rebuilt: {rebuilt}") } else { String::new() };
+    print(&format!(
+        "reports: {reports}, submissions: {submissions}, cases: {cases}: {agree}{rebuilt}"
+    ))
 }
 
-/// The reports that are asked for, if not all are.
-fn asked(args: &Args, paths: &Paths, ledger: &Ledger) -> Result<Option<Vec<Report>>, Error> {
+/// The reports named by the arguments; `None` for all.
+fn selected(args: &Args, paths: &Paths, ledger: &Ledger) -> Result<Option<Vec<Report>>, Error> {
     if args.reports.is_empty() {
         return Ok(None);
     }
     let known = ledger.reports().map_err(crate::service::Error::from)?;
-    let mut asked: Vec<Report> = Vec::new();
+    let mut selected: Vec<Report> = Vec::new();
     for typed in &args.reports {
         let shown = escape::path(typed);
-        match meant(&paths.reports(), typed, &known)[..] {
-            [report] if asked.contains(report) => {}
-            [report] => asked.push(report.clone()),
+        match matching_reports(&paths.reports(), typed, &known)[..] {
+            [report] if selected.contains(report) => {}
+            [report] => selected.push(report.clone()),
             [] => {
                 let folder = escape::path(&paths.reports()).to_string();
-                return Err(Error::Usage(format!("{shown}: no such report in {folder}")));
+                return Err(Error::Usage(format!("{shown}: there is no such report in {folder}")));
             }
             ref several => {
                 let several = several.iter().map(|report| report.path.to_string());
                 let several = several.collect::<Vec<_>>().join(", ");
-                return Err(Error::Usage(format!("{shown}: say which report: {several}")));
+                return Err(Error::Usage(format!(
+                    "{shown}: this can be several reports; name one of them: {several}"
+                )));
             }
         }
     }
-    Ok(Some(asked))
+    Ok(Some(selected))
 }
 
-/// Whether the service runs, as far as that can be told.
+/// Whether the service runs; if that cannot be determined, it is assumed to.
 fn is_running(paths: &Paths) -> bool {
     !matches!(Holder::now(&paths.lock()), Ok(None))
 }
 
-/// What shows whether somebody has written to the ledger.
+/// Sizes and modification times of ledger and log: they change when the ledger is written.
 fn state_of_ledger(paths: &Paths) -> [Option<(u64, SystemTime)>; 2] {
-    let look = |path: &Path| {
+    let state = |path: &Path| {
         let found = path.metadata().ok()?;
         Some((found.len(), found.modified().ok()?))
     };
     let ledger = paths.ledger();
-    [look(&ledger), look(&beside(&ledger, "-wal"))]
+    [state(&ledger), state(&beside(&ledger, "-wal"))]
 }
 
-impl Told {
-    fn new(submissions: u64) -> Told {
+impl Terminal {
+    fn new(submissions: u64) -> Terminal {
         let style =
             ProgressStyle::with_template("{wide_bar} {pos} of {len} submissions [{elapsed}]");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -235,7 +231,7 @@ impl Told {
             0 => ProgressBar::new_spinner(),
             submissions => ProgressBar::new(submissions).with_style(style),
         });
-        Told { bar, state: Mutex::default() }
+        Terminal { bar, state: Mutex::default() }
     }
 
     fn end(self) -> Result<State, Error> {
@@ -250,7 +246,7 @@ impl Told {
     }
 }
 
-impl Audience for Told {
+impl Observer for Terminal {
     fn found(&self, finding: Finding) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.faults += u64::from(finding.is_fault);
@@ -269,6 +265,6 @@ impl Audience for Told {
     }
 }
 
-fn tell(text: &str) -> Result<(), Error> {
+fn print(text: &str) -> Result<(), Error> {
     writeln!(io::stdout(), "{text}").map_err(Error::Output)
 }

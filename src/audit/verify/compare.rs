@@ -1,4 +1,4 @@
-//! A report, compared with what ledger and archive give.
+//! Compares a report with the rows that ledger and archive give, and says where it first differs.
 
 use super::{Counters, Verify};
 use crate::model::escape;
@@ -13,40 +13,43 @@ use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-/// How much of a row is shown.
-const SHOWN_CHARACTERS_MAX: usize = 160;
+/// How many characters of a row a finding quotes.
+const QUOTED_CHARACTERS_MAX: usize = 160;
 
-/// A report that is compared as its rows are had again.
-pub(super) struct Compared<'a> {
+/// A report, compared while its rows arrive in their order.
+pub(super) struct Comparison<'a> {
     verify: &'a Verify<'a>,
     report: &'a Report,
     path: PathBuf,
     counters: &'a Counters,
-    /// What is committed of the report.
-    file: Ahead,
-    /// How long the file is.
+    /// The committed part of the file.
+    file: Lines,
+    /// The length of the file.
     bytes: u64,
-    /// How many bytes and lines have been had again.
+    /// The offset and the line, from 1, up to which it has been compared.
     at: u64,
     line: u64,
+    /// Whether a difference is known; only the first one is reported.
     differs: bool,
+    /// Whether some rows could not be produced again.
     has_gaps: bool,
     buffer: Vec<u8>,
 }
 
-/// A file of which a line can be put back.
-struct Ahead {
+/// A file into which one line can be put back after reading it.
+struct Lines {
     file: BufReader<Take<File>>,
+    /// The line that was put back, or what is left of it.
     ahead: Vec<u8>,
 }
 
-impl<'a> Compared<'a> {
+impl<'a> Comparison<'a> {
     pub(super) fn new(
         verify: &'a Verify<'a>,
         report: &'a Report,
         path: PathBuf,
         counters: &'a Counters,
-    ) -> io::Result<Compared<'a>> {
+    ) -> io::Result<Comparison<'a>> {
         let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
         let opened = if is_file { File::open(&path) } else { File::open("/dev/null") };
         let file = match opened {
@@ -55,12 +58,12 @@ impl<'a> Compared<'a> {
         };
         let bytes = file.metadata()?.len();
         let file = BufReader::with_capacity(1 << 16, file.take(report.length));
-        let mut compared = Compared {
+        let mut comparison = Comparison {
             verify,
             report,
             path,
             counters,
-            file: Ahead { file, ahead: Vec::new() },
+            file: Lines { file, ahead: Vec::new() },
             bytes,
             at: 0,
             line: 1,
@@ -68,47 +71,48 @@ impl<'a> Compared<'a> {
             has_gaps: false,
             buffer: Vec::new(),
         };
-        compared.look_at_length(is_file);
-        Ok(compared)
+        comparison.check_length(is_file);
+        Ok(comparison)
     }
 
-    fn look_at_length(&mut self, is_file: bool) {
+    fn check_length(&mut self, is_file: bool) {
         let (length, bytes) = (self.report.length, self.bytes);
         if length == 0 {
-            // Nothing was committed to it, whatever stands there.
+            // Nothing is committed, so there is nothing to compare.
             self.differs = true;
         } else if !is_file {
             let is_there = self.path.symlink_metadata().is_ok();
-            self.differ(if is_there { "it is no file" } else { "it is missing" }.into());
+            self.differ(if is_there { "it is not a file" } else { "it is missing" }.into());
         } else if !self.report.whole && self.verify.is_running {
             self.differs = true;
-            self.verify.note(&self.path, "it is being written anew".into(), "look once more later");
+            let what = "the service is rebuilding it".to_owned();
+            self.verify.note(&self.path, what, "verify it again later");
         } else if !self.report.whole {
-            self.differ("it is being written anew, and that was not finished".into());
+            self.differ("its rebuild was begun and not finished".into());
         } else if bytes < length {
-            self.differ(format!("it has {bytes} bytes, and {length} are committed"));
+            self.differ(format!("it has {bytes} bytes, but {length} are committed"));
         } else if bytes > length && !self.verify.is_running {
             let more = bytes - length;
-            let what = format!("it has {more} bytes beyond what is committed");
-            self.verify.note(&self.path, what, "the next start cuts them off");
+            let what = format!("its last {more} bytes are not committed");
+            self.verify.note(&self.path, what, "nothing to do: the next start cuts them off");
         }
     }
 
-    /// Tells that the report is not as it should be, once.
+    /// Reports the first difference of this report.
     fn differ(&mut self, what: String) {
         if self.differs {
             return;
         }
         self.differs = true;
         let to_do = if self.verify.is_running {
-            "the service writes it anew when it next adds rows or starts; to do it now, stop the \
-             service and use `gridmark verify --repair`"
+            "the service rebuilds it when it next adds rows or starts; to rebuild it now, stop the \
+             service and run `gridmark verify --repair`"
         } else if self.path.symlink_metadata().is_ok() {
-            "`gridmark verify --repair` writes it anew and keeps aside what is there"
+            "run `gridmark verify --repair` to rebuild it; the present file is kept"
         } else {
-            "`gridmark verify --repair` writes it anew"
+            "run `gridmark verify --repair` to rebuild it"
         };
-        self.verify.find(true, &self.path, what, to_do, Some(&self.report.path));
+        self.verify.found(true, &self.path, what, to_do, Some(&self.report.path));
     }
 
     fn compare(&mut self, rows: &[u8]) -> io::Result<()> {
@@ -125,41 +129,39 @@ impl<'a> Compared<'a> {
         };
         let start = rows[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let line = self.line + rows[..at].iter().filter(|&&byte| byte == b'\n').count() as u64;
-        let wanted = shown(&rows[start..]);
+        let wanted = quoted(&rows[start..]);
         let what = match found.get(start..).unwrap_or_default() {
             [] => format!("it ends before line {line}, which should be {wanted}"),
-            found => format!("line {line} is {} and should be {wanted}", shown(found)),
+            found => format!("line {line} is {} and should be {wanted}", quoted(found)),
         };
         self.differ(what);
         Ok(())
     }
 
-    /// All rows have been had again.
+    /// Ends the comparison, after the last row.
     pub(super) fn end(mut self) {
         if self.differs || self.has_gaps {
             return;
         }
         if self.at < self.report.length {
             let more = self.report.length - self.at;
-            self.differ(format!(
-                "it holds {more} bytes more than it should, from line {}",
-                self.line
-            ));
+            let line = self.line;
+            self.differ(format!("it should end before line {line}, but {more} bytes follow"));
         }
     }
 
-    /// How many of the rows that cannot be had again stand in the report.
-    fn pass_over(&mut self, gap: &Gap<'_>) -> io::Result<u64> {
+    /// Skips the rows of this gap in the report; returns how many were there.
+    fn skip(&mut self, gap: &Gap<'_>) -> io::Result<u64> {
         let claimed = &gap.record.claimed;
         let rows = CaseRows::new(&claimed.name, claimed.attempt, gap.rules.neutralise_formulas);
         let mut line = Vec::new();
-        for passed in 0..gap.cases {
-            let number = (gap.first_case + passed).to_string();
+        for skipped in 0..gap.cases {
+            let number = (gap.first_case + skipped).to_string();
             let start = [rows.prefix(), number.as_bytes(), b","].concat();
             self.file.line(&mut line)?;
             if !line.starts_with(&start) {
                 self.file.put_back(&line);
-                return Ok(passed);
+                return Ok(skipped);
             }
             self.at += line.len() as u64;
             self.line += 1;
@@ -168,7 +170,7 @@ impl<'a> Compared<'a> {
     }
 }
 
-impl Sink for Compared<'_> {
+impl Sink for Comparison<'_> {
     fn rows(&mut self, rows: &[u8]) -> io::Result<()> {
         if !self.differs {
             self.compare(rows)?;
@@ -180,7 +182,7 @@ impl Sink for Compared<'_> {
 
     fn gap(&mut self, gap: &Gap<'_>) -> io::Result<()> {
         self.has_gaps = true;
-        let kept = if self.differs { None } else { Some(self.pass_over(gap)?) };
+        let kept = if self.differs { None } else { Some(self.skip(gap)?) };
         if !gap.is_first {
             return Ok(());
         }
@@ -190,26 +192,26 @@ impl Sink for Compared<'_> {
         let paths = &self.verify.settings.paths;
         let folder = if has_failed { paths.quarantine() } else { paths.archive() };
         let rows = match kept {
-            Some(0) => format!("its rows are not in {report} and cannot be written"),
+            Some(0) => format!("its rows are missing from {report} and cannot be produced again"),
             Some(kept) if kept < gap.cases => {
-                format!("only {kept} of {} rows are in {report}", gap.cases)
+                format!("only {kept} of its {} rows are in {report}", gap.cases)
             }
-            _ => format!("its rows in {report} cannot be checked, nor written again"),
+            _ => format!("its rows in {report} cannot be checked or produced again"),
         };
         let (name, attempt) = (&claimed.name, claimed.attempt);
         let what = format!("{name}, attempt {attempt}: {}; {rows}", gap.why);
         let place = folder.join(claimed.archived_as.as_path());
-        // What failed may be taken out of quarantine, and has no marks that count.
+        // The file of a failed submission may be removed from quarantine, and its marks do not count.
         let is_fault = !has_failed;
-        let to_do = if is_fault { "put the file back as it was, from a backup" } else { "" };
-        self.verify.find(is_fault, &place, what, to_do, None);
+        let to_do = if is_fault { "restore the file from a backup" } else { "" };
+        self.verify.found(is_fault, &place, what, to_do, None);
         Ok(())
     }
 
     fn marked(&mut self, record: &Record, kind: Option<Kind>, tally: &Tally) {
         self.counters.submissions.fetch_add(1, Ordering::Relaxed);
         self.counters.cases.fetch_add(tally.cases(), Ordering::Relaxed);
-        self.verify.audience.graded();
+        self.verify.observer.graded();
         let Some(done) = record.finished.as_ref().filter(|done| done.status != Status::Failed)
         else {
             return;
@@ -218,20 +220,20 @@ impl Sink for Compared<'_> {
             let claimed = &record.claimed;
             let place = self.verify.settings.paths.archive().join(claimed.archived_as.as_path());
             let what = format!(
-                "{}, attempt {}: the ledger has {}, and it is {} when it is graded again",
+                "{}, attempt {}: the ledger has {}, but grading it again gives {}",
                 claimed.name,
                 claimed.attempt,
-                told(done.kind, &done.tally),
-                told(kind, tally)
+                in_words(done.kind, &done.tally),
+                in_words(kind, tally)
             );
-            let to_do = "that is a bug of gridmark's or a changed ledger: keep both and ask";
+            let to_do = "either the ledger was changed, or gridmark has a bug: keep ledger and file, and report it";
             self.verify.fault(&place, what, to_do);
         }
     }
 }
 
-impl Ahead {
-    /// Reads as much as there is, up to all of `space`.
+impl Lines {
+    /// Reads into `space` until it is full or the file ends; returns the number of bytes.
     fn read_up_to(&mut self, space: &mut [u8]) -> io::Result<usize> {
         let ahead = self.ahead.len().min(space.len());
         space[..ahead].copy_from_slice(&self.ahead[..ahead]);
@@ -248,7 +250,7 @@ impl Ahead {
         Ok(read)
     }
 
-    /// Reads the next line into `line`; nothing at the end.
+    /// Replaces `line` by the next line; by nothing at the end of the file.
     fn line(&mut self, line: &mut Vec<u8>) -> io::Result<()> {
         line.clear();
         line.append(&mut self.ahead);
@@ -263,18 +265,18 @@ impl Ahead {
     }
 }
 
-/// The first line of these bytes, as people may see it.
-fn shown(bytes: &[u8]) -> String {
+/// The first line of these bytes, escaped and shortened.
+fn quoted(bytes: &[u8]) -> String {
     let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = escape::Printable(line).to_string();
-    match line.char_indices().nth(SHOWN_CHARACTERS_MAX) {
+    match line.char_indices().nth(QUOTED_CHARACTERS_MAX) {
         Some((end, _)) => format!("`{}...`", &line[..end]),
         None => format!("`{line}`"),
     }
 }
 
-/// A kind and marks in words.
-fn told(kind: Option<Kind>, tally: &Tally) -> String {
+/// A kind and a tally in words.
+fn in_words(kind: Option<Kind>, tally: &Tally) -> String {
     let verdicts = Verdict::ALL.into_iter().filter(|verdict| tally.of(*verdict) > 0);
     let counts = verdicts.map(|verdict| format!("{} {}", tally.of(verdict), verdict.word()));
     let counts = counts.collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! What lies in archive, quarantine and reports, compared with what the ledger knows.
+//! Compares the files in archive, quarantine and reports with those that the ledger knows.
 
 use super::{Error, Verify};
 use crate::model::submission::Name;
@@ -11,13 +11,13 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The places of known submissions, by hash: few bytes for each of very many.
-type Places = HashSet<u64>;
+/// Hashes of paths: there may be millions of submissions, and a hash takes eight bytes for each.
+type Paths = HashSet<u64>;
 
 impl Verify<'_> {
-    pub(super) fn look_at_files(&self) -> Result<(), Error> {
+    pub(super) fn check_files(&self) -> Result<(), Error> {
         let hasher = RandomState::new();
-        let (mut archived, mut failed, mut notes) = (Places::new(), Places::new(), Places::new());
+        let (mut archived, mut failed, mut notes) = (Paths::new(), Paths::new(), Paths::new());
         self.ledger.for_each_place(|place, has_failed| {
             if has_failed {
                 failed.insert(hasher.hash_one(place));
@@ -34,52 +34,53 @@ impl Verify<'_> {
             if archived.contains(&place) {
                 return Ok(());
             }
-            self.look_at_stray(&archive, name, failed.contains(&place))
+            self.check_unexpected(&archive, name, failed.contains(&place))
         })?;
         let quarantine = paths.quarantine();
         walk(&quarantine, |name| {
             let place = hasher.hash_one(name);
             let is_known = failed.contains(&place) || notes.contains(&place);
             if !is_known && !self.is_known_by_now(name)? {
-                let what =
-                    "it is in quarantine, and no submission that failed lies there".to_owned();
-                self.fault(&quarantine.join(name.as_path()), what, "look at it and move it away");
+                let what = "it lies in quarantine, but the ledger has no failed submission there";
+                let to_do = "find out who put it there, and move it out of quarantine";
+                self.fault(&quarantine.join(name.as_path()), what.to_owned(), to_do);
             }
             Ok(())
         })?;
         if !self.is_running {
-            self.look_at_claims()?;
+            self.check_claims()?;
         }
-        self.look_at_failed()?;
-        self.look_at_report_files()
+        self.check_failed()?;
+        self.check_report_files()
     }
 
-    /// Something in the archive that is not where a submission lies that was graded.
-    fn look_at_stray(&self, archive: &Path, name: &Name, has_failed: bool) -> Result<(), Error> {
+    /// Checks a file in the archive that is not that of a graded submission.
+    fn check_unexpected(&self, archive: &Path, name: &Name, has_failed: bool) -> Result<(), Error> {
         let place = archive.join(name.as_path());
         let is_hidden = name.split().1.as_bytes().starts_with(HIDDEN_PREFIX.as_bytes());
         if self.is_running && (has_failed || is_hidden) {
-            // It is on its way.
+            // The service is about to move it.
         } else if has_failed {
-            let what = "it failed".to_owned();
-            self.note(&place, what, "the next start moves it into quarantine");
+            let what = "this submission failed, and its file is still in the archive".to_owned();
+            self.note(&place, what, "nothing to do: the next start moves it into quarantine");
         } else if is_hidden {
-            self.note(&place, "a copy that was not finished".into(), "it may be removed");
+            self.note(&place, "it is an unfinished copy".into(), "it can be deleted");
         } else if !self.is_known_by_now(name)? {
-            let what = "it is in the archive, and the ledger knows no submission there".to_owned();
-            let its_own = name_of_archived(name).map(|its_own| {
-                format!(" as {its_own}, once what came before under that name is taken")
+            let what = "it lies in the archive, but the ledger has no submission there".to_owned();
+            let renamed = name_of_archived(name).map(|name| {
+                format!(" as {name}, after earlier files of that name have been taken")
             });
             let to_do = format!(
-                "if the ledger is an older copy, hand it in again: move it into the inbox{}",
-                its_own.unwrap_or_default()
+                "if the ledger was restored from a backup, hand the file in again: move it into the \
+                 inbox{}",
+                renamed.unwrap_or_default()
             );
             self.fault(&place, what, &to_do);
         }
         Ok(())
     }
 
-    /// Whether the service has taken this since the beginning.
+    /// Whether the running service has taken this file since the check began.
     fn is_known_by_now(&self, archived_as: &Name) -> Result<bool, Error> {
         if !self.is_running {
             return Ok(false);
@@ -91,8 +92,8 @@ impl Verify<'_> {
         })
     }
 
-    /// What was taken and is not done, while nothing runs.
-    fn look_at_claims(&self) -> Result<(), Error> {
+    /// Notes what the next start does with submissions that were taken and not finished.
+    fn check_claims(&self) -> Result<(), Error> {
         for OpenClaim { claimed, inode } in self.ledger.open_claims()? {
             let (name, attempt) = (&claimed.name, claimed.attempt);
             let archived = self.archive.signature(&claimed.archived_as);
@@ -101,43 +102,55 @@ impl Verify<'_> {
             let graded = claimed.progress.as_ref().map(|progress| progress.tally.cases());
             let to_do = match (archived, graded) {
                 _ if is_in_inbox => {
-                    "its file is still in the inbox, and the next start takes it".into()
+                    "nothing to do: its file is still in the inbox, and the next start takes it".into()
                 }
-                (Some(_), None) => "the next start grades it".to_owned(),
-                (Some(_), Some(cases)) => format!("the next start goes on behind {cases} cases"),
-                (None, None) => "its file is gone, and the next start lets go of it".to_owned(),
+                (Some(_), None) => "nothing to do: the next start grades it".to_owned(),
+                (Some(_), Some(cases)) => {
+                    format!("nothing to do: the next start continues after case {cases}")
+                }
+                (None, None) => {
+                    "its file is gone: the next start drops it, unless the file is put back".into()
+                }
                 (None, Some(_)) => {
-                    "its file is gone, and the next start makes it a failed one".into()
+                    "its file is gone: the next start marks it as failed, unless the file is put back"
+                        .into()
                 }
             };
             let place = self.settings.paths.archive().join(claimed.archived_as.as_path());
-            self.note(&place, format!("{name}, attempt {attempt}: taken and not done"), &to_do);
+            self.note(
+                &place,
+                format!("{name}, attempt {attempt}, was taken and is not finished"),
+                &to_do,
+            );
         }
         Ok(())
     }
 
-    /// What failed and was not handed in again.
-    fn look_at_failed(&self) -> Result<(), Error> {
+    /// Notes failed submissions whose files are gone and were not handed in again.
+    fn check_failed(&self) -> Result<(), Error> {
         for record in self.ledger.failed()? {
             let claimed = &record.claimed;
-            let is_there = self.archive.is_in_quarantine(&claimed.archived_as)
+            let has_file = self.archive.is_in_quarantine(&claimed.archived_as)
                 || self.archive.signature(&claimed.archived_as).is_some();
-            let is_again = || -> Result<bool, Error> {
+            let was_handed_in_again = || -> Result<bool, Error> {
                 let all = self.ledger.of_name(&claimed.name)?;
                 Ok(all.iter().any(|later| later.claimed.attempt > claimed.attempt)
                     || self.archive.signature_in_inbox(&claimed.name).is_some())
             };
-            if !is_there && !is_again()? {
+            if !has_file && !was_handed_in_again()? {
                 let place = self.settings.paths.quarantine().join(claimed.archived_as.as_path());
-                let what = format!("{}, attempt {}: it failed", claimed.name, claimed.attempt);
-                self.note(&place, what, "its file was taken away, and no other was handed in");
+                let what = format!(
+                    "{}, attempt {}, failed; its file is gone, and none was handed in again",
+                    claimed.name, claimed.attempt
+                );
+                self.note(&place, what, "if it still counts, ask for the file again");
             }
         }
         Ok(())
     }
 
-    /// Files among the reports that are none.
-    fn look_at_report_files(&self) -> Result<(), Error> {
+    /// Notes files among the reports that are not reports of the ledger.
+    fn check_report_files(&self) -> Result<(), Error> {
         let reports = self.settings.paths.reports();
         let known: HashSet<Name> = self.ledger.reports()?.into_iter().map(|it| it.path).collect();
         for below in ["", "folders"] {
@@ -149,15 +162,16 @@ impl Verify<'_> {
                 if known.contains(&name) || place.is_dir() {
                     continue;
                 }
-                let aside = text.windows(7).any(|part| part == b".aside-");
-                if aside {
-                    let what = "kept aside when a report was written anew".to_owned();
-                    self.note(&place, what, "remove it if nobody needs it");
+                if text.windows(7).any(|part| part == b".aside-") {
+                    let what = "it was kept when its report was rebuilt".to_owned();
+                    self.note(&place, what, "delete it if nobody needs it");
                 } else if text.ends_with(b".csv") && !self.is_running {
-                    let what = "a report that the ledger does not know".to_owned();
-                    self.note(&place, what, "it is kept aside if one of that name is begun");
+                    let what = "it is not a report that the ledger knows".to_owned();
+                    let to_do = "move it away; if gridmark begins a report of that name, it sets \
+                                 this file aside";
+                    self.note(&place, what, to_do);
                 } else if text.ends_with(b".csv.part") && !self.is_running {
-                    self.note(&place, "a report that was not finished".into(), "it may be removed");
+                    self.note(&place, "it is an unfinished report".into(), "it can be deleted");
                 }
             }
         }
@@ -165,7 +179,7 @@ impl Verify<'_> {
     }
 }
 
-/// Shows the names of all that is no folder below `root` to `each`.
+/// Calls `each` with the name of everything below `root` that is not a folder.
 fn walk(root: &Path, mut each: impl FnMut(&Name) -> Result<(), Error>) -> Result<(), Error> {
     let mut folders = vec![Name::from_bytes(*b"")];
     while let Some(folder) = folders.pop() {
@@ -175,7 +189,7 @@ fn walk(root: &Path, mut each: impl FnMut(&Name) -> Result<(), Error>) -> Result
             match root.join(name.as_path()).symlink_metadata() {
                 Ok(found) if found.is_dir() => folders.push(name),
                 Ok(_) => each(&name)?,
-                // It has gone meanwhile.
+                // It was removed meanwhile.
                 Err(_) => {}
             }
         }
@@ -183,7 +197,7 @@ fn walk(root: &Path, mut each: impl FnMut(&Name) -> Result<(), Error>) -> Result
     Ok(())
 }
 
-/// The names in a folder, sorted; none if it is not there.
+/// The names in a folder, sorted; none if there is no such folder.
 fn listed(path: &Path) -> Result<Vec<OsString>, Error> {
     let failed = |source| Error::Io { path: path.to_owned(), source };
     let entries = match std::fs::read_dir(path) {

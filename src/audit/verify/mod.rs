@@ -1,7 +1,15 @@
-//! Whether archive, ledger and reports agree: every file is what was graded, and every report holds the
-//! bytes that ledger and archive give.
+//! Checks that archive, ledger and reports agree: every archived file still has the bytes that were
+//! graded, and every report has the bytes that ledger and archive give.
 //!
-//! Nothing is changed. Beside a service that runs, what was committed at the beginning is looked at.
+//! Reports can be rebuilt because grading is deterministic, and the check rests on that: it grades every
+//! archived file again and compares the rows byte for byte, so it also finds edits that keep a report's
+//! length. It takes the rows from the same code that rebuilds reports ([`Rebuild`]); only the [`Sink`]
+//! differs.
+//!
+//! It changes nothing. While the service runs, the ledger is read as of one moment, and what the service
+//! has committed since is left out; findings that could be work in progress are not reported then.
+//!
+//! [`Sink`]: crate::store::reports::rebuild::Sink
 
 mod compare;
 mod files;
@@ -12,7 +20,7 @@ use crate::model::submission::Name;
 use crate::store::archive::Archive;
 use crate::store::ledger::{self, Ledger, Piece, Report};
 use crate::store::reports::rebuild::{self, Rebuild, pieces};
-use compare::Compared;
+use compare::Comparison;
 use gridmark_core::judge::Tier;
 use std::fmt;
 use std::io;
@@ -20,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Why it could not be looked.
+/// Why the check could not be completed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The ledger cannot be used.
@@ -39,18 +47,18 @@ pub enum Error {
     },
 }
 
-/// Something that does not agree, or that is worth knowing.
+/// A disagreement, or something worth knowing.
 #[derive(Debug)]
 pub struct Finding {
-    /// Whether something is wrong; if not, it is only worth knowing.
+    /// Whether it is a fault; if not, it is a note.
     pub is_fault: bool,
-    /// Where.
+    /// The file or folder concerned.
     pub place: PathBuf,
     /// What was found.
     pub what: String,
-    /// What to do about it.
+    /// What to do about it; empty if nothing has to be done.
     pub to_do: String,
-    /// The report that would be right if it was written anew.
+    /// The report whose rebuild would correct it, if one would.
     pub report: Option<Name>,
 }
 
@@ -65,26 +73,26 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What was looked at.
+/// How much was checked.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Seen {
-    /// Reports that were compared.
+pub struct Checked {
+    /// The number of reports compared.
     pub reports: u64,
-    /// Submissions that were graded once more.
+    /// The number of submissions graded again.
     pub submissions: u64,
-    /// Their cases.
+    /// The number of their cases.
     pub cases: u64,
 }
 
-/// Who is told of findings and of progress; from several threads.
-pub trait Audience: Sync {
-    /// Something was found.
+/// Receives findings and progress, from several threads.
+pub trait Observer: Sync {
+    /// Receives a finding.
     fn found(&self, finding: Finding);
-    /// One more submission was graded.
+    /// One more submission was graded again.
     fn graded(&self);
 }
 
-/// What is verified.
+/// A check of one root.
 pub struct Verify<'a> {
     /// The settings of the service.
     pub settings: &'a Settings,
@@ -92,12 +100,12 @@ pub struct Verify<'a> {
     pub ledger: Arc<Ledger>,
     /// Its folders.
     pub archive: Arc<Archive>,
-    /// By which kernels is graded.
+    /// The kernels that grade.
     pub tier: Tier,
-    /// Whether the service runs.
+    /// Whether the service runs meanwhile.
     pub is_running: bool,
-    /// Who is told.
-    pub audience: &'a dyn Audience,
+    /// Where findings and progress go.
+    pub observer: &'a dyn Observer,
 }
 
 #[derive(Default)]
@@ -108,23 +116,23 @@ struct Counters {
 }
 
 impl Verify<'_> {
-    /// Looks at everything.
+    /// Checks the ledger, all files and all reports.
     ///
     /// # Errors
     ///
-    /// If something cannot be read.
-    pub fn all(&self) -> Result<Seen, Error> {
-        self.look_at_ledger()?;
-        self.look_at_files()?;
+    /// The ledger, a file or a folder cannot be read.
+    pub fn all(&self) -> Result<Checked, Error> {
+        self.check_ledger()?;
+        self.check_files()?;
         self.reports(&self.ledger.reports()?)
     }
 
-    /// Looks at these reports, and at the files of the submissions in them.
+    /// Checks these reports and the files of the submissions in them.
     ///
     /// # Errors
     ///
-    /// If something cannot be read.
-    pub fn reports(&self, reports: &[Report]) -> Result<Seen, Error> {
+    /// The ledger, a file or a folder cannot be read.
+    pub fn reports(&self, reports: &[Report]) -> Result<Checked, Error> {
         let rebuild = Rebuild::new(
             self.settings,
             self.tier,
@@ -145,7 +153,8 @@ impl Verify<'_> {
                 }
             }
         };
-        // Threads of their own: whoever waits for marks must not begin with another report meanwhile.
+        // These are not threads of the grading pool: a pool thread that waits for marks may start other
+        // work meanwhile, here another report, and would then hold two.
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         std::thread::scope(|scope| {
             (1..threads.min(reports.len())).for_each(|_| drop(scope.spawn(work)));
@@ -153,7 +162,7 @@ impl Verify<'_> {
         });
         match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
-            None => Ok(counters.seen()),
+            None => Ok(counters.checked()),
         }
     }
 
@@ -165,49 +174,55 @@ impl Verify<'_> {
         counters: &Counters,
     ) -> Result<(), Error> {
         let path = self.settings.paths.reports().join(report.path.as_path());
-        let mut compared = Compared::new(self, report, path.clone(), counters)
+        let mut comparison = Comparison::new(self, report, path.clone(), counters)
             .map_err(|source| Error::Io { path, source })?;
-        rebuild.rows_of(&report.path, pieces, &mut compared)?;
-        compared.end();
+        rebuild.rows_of(&report.path, pieces, &mut comparison)?;
+        comparison.end();
         counters.reports.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    fn look_at_ledger(&self) -> Result<(), Error> {
+    fn check_ledger(&self) -> Result<(), Error> {
         let place = self.settings.paths.ledger();
         for what in self.ledger.faults()? {
-            let to_do = "put a whole copy of it in its place, from a backup";
-            self.fault(&place, what, to_do);
+            self.fault(&place, what, "stop the service and restore the ledger from a backup");
         }
         for version in self.ledger.other_versions()? {
             let this = env!("CARGO_PKG_VERSION");
-            let what = format!("some submissions were graded by gridmark {version}");
-            let to_do = format!(
-                "this is {this}: where its words for faults are others, reports seem to differ"
-            );
-            self.note(&place, what, &to_do);
+            let what =
+                format!("some submissions were graded by gridmark {version}, and this is {this}");
+            let to_do = "nothing to do; but where the two versions describe a fault differently, \
+                         reports are reported as different";
+            self.note(&place, what, to_do);
         }
         Ok(())
     }
 
     fn fault(&self, place: &Path, what: String, to_do: &str) {
-        self.find(true, place, what, to_do, None);
+        self.found(true, place, what, to_do, None);
     }
 
     fn note(&self, place: &Path, what: String, to_do: &str) {
-        self.find(false, place, what, to_do, None);
+        self.found(false, place, what, to_do, None);
     }
 
-    fn find(&self, is_fault: bool, place: &Path, what: String, to_do: &str, report: Option<&Name>) {
+    fn found(
+        &self,
+        is_fault: bool,
+        place: &Path,
+        what: String,
+        to_do: &str,
+        report: Option<&Name>,
+    ) {
         let (place, to_do) = (place.to_owned(), to_do.to_owned());
         let report = report.cloned();
-        self.audience.found(Finding { is_fault, place, what, to_do, report });
+        self.observer.found(Finding { is_fault, place, what, to_do, report });
     }
 }
 
 impl Counters {
-    fn seen(&self) -> Seen {
-        Seen {
+    fn checked(&self) -> Checked {
+        Checked {
             reports: self.reports.load(Ordering::Relaxed),
             submissions: self.submissions.load(Ordering::Relaxed),
             cases: self.cases.load(Ordering::Relaxed),
@@ -219,9 +234,9 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The reports of `known` that somebody may mean by `typed`: by path, by path under the folder of
-/// reports, by file name without its end, or by the name of the folder in the inbox.
-pub fn meant<'a>(reports: &Path, typed: &Path, known: &'a [Report]) -> Vec<&'a Report> {
+/// The reports of `known` that `typed` can stand for. It is taken as a path; else as a path within the
+/// folder `reports`; else as a file name without its extension, or as the name of a folder of the inbox.
+pub fn matching_reports<'a>(reports: &Path, typed: &Path, known: &'a [Report]) -> Vec<&'a Report> {
     use std::os::unix::ffi::OsStrExt;
     let absolute = std::path::absolute(typed).unwrap_or_else(|_| typed.to_owned());
     let folder = [typed.as_os_str().as_bytes(), b"/-"].concat();

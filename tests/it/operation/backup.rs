@@ -117,7 +117,7 @@ fn if_only_the_ledger_is_restored_files_that_it_does_not_know_are_told_and_kept(
     assert_eq!(told.code, Some(1), "{}", told.stdout);
     for stray in ["archive/team/new", "archive/newcomers/p"] {
         let what =
-            format!("{stray}: it is in the archive, and the ledger knows no submission there");
+            format!("{stray}: it lies in the archive, but the ledger has no submission there");
         assert!(told.stdout.contains(&what), "{}", told.stdout);
     }
     for name in ["team/new", "newcomers/p"] {

@@ -69,7 +69,7 @@ fn with_the_settings_file_alone_every_command_looks_where_the_service_works() {
     for (args, wanted) in [
         (&["why", "p"][..], "p: graded"),
         (&["retry", "--all"], "quarantine is empty"),
-        (&["verify"], "submissions: 1, cases: 1: all agrees"),
+        (&["verify"], "submissions: 1, cases: 1: everything agrees"),
         (&["backup", copy.to_str().unwrap()], "copied the ledger, 1 files"),
         (&["health"], "ready"),
         (&["reload"], "no setting has changed"),

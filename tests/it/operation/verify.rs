@@ -1,4 +1,4 @@
-//! `gridmark verify`: it finds what does not agree, and reports written anew hold the same bytes.
+//! `gridmark verify`: it finds every disagreement, and rebuilt reports have the same bytes as before.
 
 use super::{grade, interleaved};
 use crate::kit::cases::{classic, hexudoku, killer};
@@ -15,17 +15,17 @@ const NOTHING: [&str; 0] = [];
 fn verify(sandbox: &Sandbox, args: &[&str], code: i32) -> String {
     let Told { code: ended, stdout, stderr, .. } = sandbox.run("verify", args);
     assert_eq!(ended, Some(code), "{stdout}{stderr}");
-    // What is told of problems comes on standard error if it could not be looked.
+    // Findings go to standard output; standard error says why the check could not be completed.
     assert_eq!(stderr.is_empty(), code != 2, "{stderr}");
     stdout + &stderr
 }
 
-/// The lines that tell something about this path.
-fn about<'a>(told: &'a str, path: &str) -> Vec<&'a str> {
-    told.lines().filter(|line| line.contains(path)).collect()
+/// The lines of the output that contain this text.
+fn lines_with<'a>(output: &'a str, text: &str) -> Vec<&'a str> {
+    output.lines().filter(|line| line.contains(text)).collect()
 }
 
-/// A sandbox with two graded files of `team`, and nothing that runs.
+/// A sandbox with two graded files of `team`, in which no service runs.
 fn with_two() -> Sandbox {
     let mut sandbox = Sandbox::new();
     sandbox.rename_in("team/1", classic(1, "YN"));
@@ -36,32 +36,40 @@ fn with_two() -> Sandbox {
 }
 
 #[test]
-fn reports_in_which_large_files_lie_between_others_are_written_anew_byte_for_byte() {
+fn reports_in_which_large_files_are_interleaved_with_others_are_rebuilt_byte_for_byte() {
     let mut sandbox = interleaved();
     sandbox.start();
     sandbox.wait_for(42);
     sandbox.stop();
     let before = sandbox.report_bytes();
-    // Else this test tells less than it should.
+    // Without interleaved rows this test would prove less than its name says.
     let names: Vec<String> =
         sandbox.rows("folders/team.csv").iter().map(|row| row.get("submission").into()).collect();
     let changes = names.windows(2).filter(|pair| pair[0] != pair[1]).count();
     assert!(changes > 16, "the rows are not interleaved: {changes} changes");
-    let told = verify(&sandbox, &NOTHING, 0);
-    assert!(told.contains("reports: 4, submissions: 42, cases: "), "{told}");
-    assert!(told.ends_with(": all agrees\n"), "{told}");
+    let output = verify(&sandbox, &NOTHING, 0);
+    assert!(output.contains("reports: 4, submissions: 42, cases: "), "{output}");
+    assert!(output.ends_with(": everything agrees\n"), "{output}");
 
     fs::remove_dir_all(sandbox.path("reports")).unwrap();
-    let told = verify(&sandbox, &NOTHING, 1);
-    assert_eq!(about(&told, ": it is missing; ").len(), 4, "{told}");
-    assert_eq!(about(&told, "; `gridmark verify --repair` writes it anew").len(), 4, "{told}");
-    assert!(!told.contains("aside"), "{told}");
+    let output = verify(&sandbox, &NOTHING, 1);
+    assert_eq!(lines_with(&output, ": it is missing; ").len(), 4, "{output}");
+    assert_eq!(
+        lines_with(&output, "; run `gridmark verify --repair` to rebuild it").len(),
+        4,
+        "{output}"
+    );
+    assert!(!output.contains("is kept"), "{output}");
     grade(&mut sandbox);
     assert_eq!(sandbox.report_bytes(), before);
-    // What is the same is no reason to keep anything aside.
-    let told = verify(&sandbox, &["--rebuild", "team", "submissions"], 0);
-    assert_eq!(about(&told, ".csv: it was as it is written anew, and is left").len(), 2, "{told}");
-    assert!(told.ends_with(": all agrees\n"), "{told}");
+    // A rebuild that gives the same bytes keeps no second copy.
+    let output = verify(&sandbox, &["--rebuild", "team", "submissions"], 0);
+    assert_eq!(
+        lines_with(&output, ".csv: it was right already, and is unchanged").len(),
+        2,
+        "{output}"
+    );
+    assert!(output.ends_with(": everything agrees\n"), "{output}");
     assert_eq!(sandbox.report_bytes(), before);
     assert!(!sandbox.has(format!("{TEAM}.part")) && !sandbox.has(format!("{TEAM}.aside-1")));
     sandbox.verifies();
@@ -71,30 +79,30 @@ fn reports_in_which_large_files_lie_between_others_are_written_anew_byte_for_byt
 fn a_report_that_was_edited_while_nothing_ran_is_found_and_repaired() {
     let mut sandbox = with_two();
     let before = sandbox.text(TEAM);
-    // As long as before, so that a start does not notice.
+    // It keeps its length, so that a start does not notice the edit.
     let edited = before.replace("team/1,1,2,classic,wrong,N", "team/1,1,2,classic,right,Y");
     assert_eq!(edited.len(), before.len());
     fs::write(sandbox.path(TEAM), &edited).unwrap();
     grade(&mut sandbox);
     assert_eq!(sandbox.text(TEAM), edited);
-    let told = verify(&sandbox, &NOTHING, 1);
-    let [line] = about(&told, "team.csv")[..] else { panic!("{told}") };
-    assert!(line.contains("line 3 is `team/1,1,2,classic,right,Y,"), "{told}");
-    assert!(line.contains("and should be `team/1,1,2,classic,wrong,N,"), "{told}");
+    let output = verify(&sandbox, &NOTHING, 1);
+    let [line] = lines_with(&output, "team.csv")[..] else { panic!("{output}") };
+    assert!(line.contains("line 3 is `team/1,1,2,classic,right,Y,"), "{output}");
+    assert!(line.contains("and should be `team/1,1,2,classic,wrong,N,"), "{output}");
     assert!(
-        line.ends_with("`gridmark verify --repair` writes it anew and keeps aside what is there")
+        line.ends_with("run `gridmark verify --repair` to rebuild it; the present file is kept")
     );
-    assert!(told.ends_with(": 1 thing does not agree\n"), "{told}");
-    let told = verify(&sandbox, &["--repair"], 0);
-    assert!(told.ends_with(": all agrees; reports written anew: 1\n"), "{told}");
+    assert!(output.ends_with(": 1 disagreement\n"), "{output}");
+    let output = verify(&sandbox, &["--repair"], 0);
+    assert!(output.ends_with(": everything agrees; reports rebuilt: 1\n"), "{output}");
     assert_eq!(sandbox.text(TEAM), before);
     assert_eq!(sandbox.text(format!("{TEAM}.aside-1")), edited);
-    let told = verify(&sandbox, &NOTHING, 0);
-    let [line] = about(&told, "note: ")[..] else { panic!("{told}") };
-    let words = ".aside-1: kept aside when a report was written anew; remove it if nobody needs it";
-    assert!(line.ends_with(words), "{told}");
+    let output = verify(&sandbox, &NOTHING, 0);
+    let [line] = lines_with(&output, "note: ")[..] else { panic!("{output}") };
+    let words = ".aside-1: it was kept when its report was rebuilt; delete it if nobody needs it";
+    assert!(line.ends_with(words), "{output}");
 
-    // What stands behind the last row, in the middle, or in the other report.
+    // Edits after the last row, in the middle, and in the other report.
     for (report, edit) in [
         ("team", [before.as_str(), "\n"].concat()),
         ("team", before.replacen("\n", "\n\n", 1)),
@@ -103,7 +111,7 @@ fn a_report_that_was_edited_while_nothing_ran_is_found_and_repaired() {
         let path = if report == "team" { TEAM } else { "reports/submissions.csv" };
         let whole = sandbox.text(path);
         fs::write(sandbox.path(path), &edit).unwrap();
-        // Beyond what is committed stands what a crash leaves, and that is cut off.
+        // Bytes after the committed ones are what a crash leaves, and are no disagreement.
         let code = if edit.starts_with(&whole) { 0 } else { 1 };
         verify(&sandbox, &[report], code);
         verify(&sandbox, &["--rebuild", report], 0);
@@ -112,7 +120,7 @@ fn a_report_that_was_edited_while_nothing_ran_is_found_and_repaired() {
 }
 
 #[test]
-fn rows_of_files_that_are_gone_or_changed_are_told_and_never_invented() {
+fn rows_of_missing_or_changed_files_are_listed_and_never_invented() {
     let mut sandbox = with_two();
     sandbox.rename_in("team/3", hexudoku(3));
     grade(&mut sandbox);
@@ -120,18 +128,18 @@ fn rows_of_files_that_are_gone_or_changed_are_told_and_never_invented() {
     let first = sandbox.text("archive/team/1");
     fs::remove_file(sandbox.path("archive/team/1")).unwrap();
     sandbox.write("archive/team/2", killer(2, true));
-    let told = verify(&sandbox, &NOTHING, 1);
-    let [line] = about(&told, "archive/team/1: ")[..] else { panic!("{told}") };
-    assert!(line.contains("team/1, attempt 1: its file is gone; its rows in "), "{told}");
-    assert!(line.contains("cannot be checked"), "{told}");
-    let [line] = about(&told, "archive/team/2: ")[..] else { panic!("{told}") };
-    assert!(line.contains("it holds other bytes than those that were graded"), "{told}");
-    // The report itself is as it was, and is left so.
-    let told = verify(&sandbox, &["--repair"], 1);
-    assert!(told.ends_with(": 2 things do not agree\n"), "{told}");
+    let output = verify(&sandbox, &NOTHING, 1);
+    let [line] = lines_with(&output, "archive/team/1: ")[..] else { panic!("{output}") };
+    assert!(line.contains("team/1, attempt 1: its file is gone; its rows in "), "{output}");
+    assert!(line.contains("cannot be checked"), "{output}");
+    let [line] = lines_with(&output, "archive/team/2: ")[..] else { panic!("{output}") };
+    assert!(line.contains("it holds other bytes than those that were graded"), "{output}");
+    // The report itself is right, and stays unchanged.
+    let output = verify(&sandbox, &["--repair"], 1);
+    assert!(output.ends_with(": 2 disagreements\n"), "{output}");
     assert_eq!(sandbox.text(TEAM), before);
 
-    // By whomever it is written anew, the rows that cannot be had are left out.
+    // A rebuild, by the command or by the service, leaves out the rows that cannot be produced.
     let without = |names: [&str; 2]| -> String {
         let is_there = |line: &&str| names.iter().all(|name| !line.starts_with(name));
         before.lines().filter(is_there).map(|line| format!("{line}\n")).collect()
@@ -145,10 +153,10 @@ fn rows_of_files_that_are_gone_or_changed_are_told_and_never_invented() {
     assert_eq!(sandbox.metrics().of("gridmark_rebuild_errors_total"), 2.0);
     sandbox.stop();
     assert_eq!(sandbox.text(TEAM), rest);
-    let told = verify(&sandbox, &NOTHING, 1);
-    assert_eq!(about(&told, "its rows are not in ").len(), 2, "{told}");
+    let output = verify(&sandbox, &NOTHING, 1);
+    assert_eq!(lines_with(&output, "its rows are missing from ").len(), 2, "{output}");
 
-    // With the files as they were, all is as it was.
+    // With the original files back, a rebuild gives the original report.
     sandbox.write("archive/team/1", first);
     sandbox.write("archive/team/2", killer(2, false));
     verify(&sandbox, &NOTHING, 1);
@@ -158,7 +166,7 @@ fn rows_of_files_that_are_gone_or_changed_are_told_and_never_invented() {
 }
 
 #[test]
-fn whatever_lies_where_it_does_not_belong_is_told() {
+fn files_that_do_not_belong_where_they_lie_are_found() {
     let sandbox = with_two();
     sandbox.write("archive/team/stray", "somebody's");
     sandbox.write("quarantine/stray", "somebody's");
@@ -169,21 +177,24 @@ fn whatever_lies_where_it_does_not_belong_is_told() {
     sandbox.write("archive/open", hexudoku(1));
     sandbox.claim("open", "open", 99, hexudoku(1).len());
     sandbox.claim("lost", "lost", 99, 7);
-    let told = verify(&sandbox, &NOTHING, 1);
+    let output = verify(&sandbox, &NOTHING, 1);
     for (path, words) in [
-        ("archive/team/stray", "the ledger knows no submission there"),
-        ("quarantine/stray", "no submission that failed lies there"),
-        ("reports/folders/none.csv", "a report that the ledger does not know"),
-        ("reports/loose.csv.aside-3", "kept aside when a report was written anew"),
-        (TEAM, "it has 8 bytes beyond what is committed; the next start cuts them off"),
-        ("archive/open", "open, attempt 1: taken and not done; the next start grades it"),
-        ("archive/lost", "the next start lets go of it"),
+        ("archive/team/stray", "the ledger has no submission there"),
+        ("quarantine/stray", "the ledger has no failed submission there"),
+        ("reports/folders/none.csv", "it is not a report that the ledger knows"),
+        ("reports/loose.csv.aside-3", "it was kept when its report was rebuilt"),
+        (TEAM, "its last 8 bytes are not committed; nothing to do: the next start cuts them off"),
+        (
+            "archive/open",
+            "open, attempt 1, was taken and is not finished; nothing to do: the next start grades it",
+        ),
+        ("archive/lost", "the next start drops it"),
     ] {
-        let [line] = about(&told, path)[..] else { panic!("{path}: {told}") };
+        let [line] = lines_with(&output, path)[..] else { panic!("{path}: {output}") };
         assert!(line.contains(words), "{line}");
         assert_eq!(line.starts_with("note: "), !path.contains("stray"), "{line}");
     }
-    assert!(told.ends_with(": 2 things do not agree\n"), "{told}");
+    assert!(output.ends_with(": 2 disagreements\n"), "{output}");
 }
 
 #[test]
@@ -191,22 +202,26 @@ fn a_ledger_whose_marks_are_not_those_of_the_files_is_found() {
     let sandbox = with_two();
     let change = "UPDATE submissions SET wrong = 0, correct = 1 WHERE name = 'team/2'";
     sandbox.ledger().execute(change, []).unwrap();
-    let told = verify(&sandbox, &NOTHING, 1);
-    let [line] = about(&told, "archive/team/2")[..] else { panic!("{told}") };
+    let output = verify(&sandbox, &NOTHING, 1);
+    let [line] = lines_with(&output, "archive/team/2")[..] else { panic!("{output}") };
     assert!(
-        line.contains("the ledger has killer (1 correct, 0 filled), and it is killer (1 wrong")
+        line.contains("killer (1 correct, 0 filled), but grading it again gives killer (1 wrong")
     );
-    assert_eq!(about(&told, "submissions.csv").len(), 1, "{told}");
+    assert_eq!(lines_with(&output, "submissions.csv").len(), 1, "{output}");
     sandbox
         .ledger()
         .execute("UPDATE submissions SET blake3 = NULL WHERE name = 'team/1'", [])
         .unwrap();
-    let told = verify(&sandbox, &NOTHING, 1);
-    assert_eq!(about(&told, "it has 1 submissions that are graded and have no").len(), 1, "{told}");
+    let output = verify(&sandbox, &NOTHING, 1);
+    assert_eq!(
+        lines_with(&output, "it has 1 submissions that are graded and have no").len(),
+        1,
+        "{output}"
+    );
 }
 
 #[test]
-fn beside_a_service_that_works_all_agrees_and_nothing_is_written() {
+fn while_the_service_works_everything_agrees_and_nothing_is_written() {
     let mut sandbox = interleaved();
     sandbox.start();
     for round in 0..6 {
@@ -218,42 +233,42 @@ fn beside_a_service_that_works_all_agrees_and_nothing_is_written() {
     }
     sandbox.wait_for(42 + 6 * 21);
     for flags in [&["--repair"][..], &["--rebuild", "team"]] {
-        let told = verify(&sandbox, flags, 2);
-        assert!(told.contains("another gridmark works here already"), "{told}");
+        let output = verify(&sandbox, flags, 2);
+        assert!(output.contains("another gridmark works here already"), "{output}");
     }
-    let told = verify(&sandbox, &NOTHING, 0);
-    assert!(told.contains("submissions: 168, "), "{told}");
+    let output = verify(&sandbox, &NOTHING, 0);
+    assert!(output.contains("submissions: 168, "), "{output}");
     sandbox.stop();
     sandbox.agrees();
 }
 
 #[test]
-fn what_cannot_be_looked_at_is_told_in_words() {
+fn a_check_that_cannot_be_made_says_why() {
     let sandbox = Sandbox::new();
     for args in [&NOTHING[..], &["--repair"]] {
-        let told = verify(&sandbox, args, 2);
-        assert!(told.contains("no service has run here"), "{told}");
+        let output = verify(&sandbox, args, 2);
+        assert!(output.contains("no service has run here"), "{output}");
         assert!(!sandbox.has("state"));
     }
     let mut sandbox = with_two();
     sandbox.rename_in("loose/p", hexudoku(2));
     sandbox.rename_in("p", hexudoku(2));
     grade(&mut sandbox);
-    let told = verify(&sandbox, &["nobody"], 2);
-    assert!(told.contains("nobody: no such report in "), "{told}");
-    let told = verify(&sandbox, &["loose"], 2);
-    assert!(told.contains("say which report: folders/loose.csv, loose.csv"), "{told}");
-    let told = verify(&sandbox, &["loose.csv", "folders/loose.csv", TEAM], 0);
-    assert!(told.starts_with("reports: 3, submissions: 4, "), "{told}");
+    let output = verify(&sandbox, &["nobody"], 2);
+    assert!(output.contains("nobody: there is no such report in "), "{output}");
+    let output = verify(&sandbox, &["loose"], 2);
+    assert!(output.contains("name one of them: folders/loose.csv, loose.csv"), "{output}");
+    let output = verify(&sandbox, &["loose.csv", "folders/loose.csv", TEAM], 0);
+    assert!(output.starts_with("reports: 3, submissions: 4, "), "{output}");
     sandbox.ledger().pragma_update(None, "user_version", 99).unwrap();
-    let told = verify(&sandbox, &NOTHING, 2);
-    assert!(told.contains("put back the backup from before the upgrade"), "{told}");
+    let output = verify(&sandbox, &NOTHING, 2);
+    assert!(output.contains("put back the backup from before the upgrade"), "{output}");
 }
 
 #[test]
-fn a_submission_keeps_the_rules_by_which_it_was_begun() {
+fn a_submission_keeps_the_rules_in_force_when_its_grading_began() {
     let mut sandbox = killed_half_way("=p");
-    // It ends inside a block, whose missing solutions are told.
+    // It ends inside a block, so that solutions are missing.
     let cut = classic(1, "YYYYY").lines().take(20).collect::<Vec<_>>().join("\n");
     sandbox.set("publish.neutralise_formulas", false).set("grade.missing_cases_max", 1);
     sandbox.rename_in("=later", &cut);
@@ -274,10 +289,10 @@ fn a_submission_keeps_the_rules_by_which_it_was_begun() {
     assert_eq!(sandbox.report_bytes(), before);
 }
 
-/// What the rows of the large file begin with.
+/// The start of each row of the large file.
 const LARGE_ROW: &str = "'=p,1,";
 
-/// A sandbox that was killed when it had graded a part of this large file.
+/// A sandbox whose service was killed when it had graded a part of this large file.
 fn killed_half_way(name: &str) -> Sandbox {
     let mut sandbox = Sandbox::new();
     sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
@@ -289,16 +304,16 @@ fn killed_half_way(name: &str) -> Sandbox {
     sandbox.kill();
     let open = "SELECT count(*) FROM submissions WHERE checkpoint IS NOT NULL";
     let open: i64 = sandbox.ledger().query_row(open, [], |row| row.get(0)).unwrap();
-    assert_eq!(open, 1, "it was done before it was killed");
+    assert_eq!(open, 1, "the file was finished before the kill");
     sandbox
 }
 
 #[test]
 fn a_large_file_that_is_changed_between_a_crash_and_the_next_start_is_failed() {
     let mut sandbox = killed_half_way("p");
-    let told = verify(&sandbox, &NOTHING, 0);
-    assert_eq!(about(&told, "the next start goes on behind").len(), 1, "{told}");
-    // Of the same size, in what was graded already.
+    let output = verify(&sandbox, &NOTHING, 0);
+    assert_eq!(lines_with(&output, "the next start continues after case").len(), 1, "{output}");
+    // The change keeps the size, and lies in the part that was graded already.
     let text = sandbox.text("archive/p");
     sandbox.write("archive/p", text.replacen('1', "2", 1));
     sandbox.start();
@@ -309,15 +324,15 @@ fn a_large_file_that_is_changed_between_a_crash_and_the_next_start_is_failed() {
     sandbox.stop();
     let cases = sandbox.rows("loose.csv").len() as u64;
     assert_eq!(rows[0].number("cases"), cases);
-    let told = verify(&sandbox, &NOTHING, 0);
-    assert_eq!(about(&told, "note: ").len(), 1, "{told}");
-    assert!(told.contains("it holds other bytes than those that were graded"), "{told}");
+    let output = verify(&sandbox, &NOTHING, 0);
+    assert_eq!(lines_with(&output, "note: ").len(), 1, "{output}");
+    assert!(output.contains("it holds other bytes than those that were graded"), "{output}");
 }
 
 #[test]
-fn rows_of_a_submission_that_failed_half_way_are_written_anew_from_quarantine() {
+fn rows_of_a_submission_that_failed_half_way_are_rebuilt_from_quarantine() {
     let mut sandbox = killed_half_way("p");
-    // It dies over it once more, at most once.
+    // The crash was its only try.
     sandbox.set("grade.tries_max", 1);
     sandbox.ledger().execute("UPDATE submissions SET tries = 1", []).unwrap();
     let ended = sandbox.once();
@@ -334,8 +349,8 @@ fn rows_of_a_submission_that_failed_half_way_are_written_anew_from_quarantine() 
 fn a_large_file_that_is_gone_between_a_crash_and_the_next_start_is_failed_and_not_forgotten() {
     let mut sandbox = killed_half_way("p");
     fs::remove_file(sandbox.path("archive/p")).unwrap();
-    let told = verify(&sandbox, &NOTHING, 1);
-    assert_eq!(about(&told, "the next start makes it a failed one").len(), 1, "{told}");
+    let output = verify(&sandbox, &NOTHING, 1);
+    assert_eq!(lines_with(&output, "the next start marks it as failed").len(), 1, "{output}");
     sandbox.start();
     let rows = sandbox.wait_for(1);
     assert_eq!(rows[0].columns(&["attempt", "status"]), "1|failed");
@@ -347,7 +362,7 @@ fn a_large_file_that_is_gone_between_a_crash_and_the_next_start_is_failed_and_no
 }
 
 #[test]
-fn a_ledger_that_is_lost_is_not_taken_for_a_new_one() {
+fn a_lost_ledger_is_not_mistaken_for_a_new_one() {
     let mut sandbox = with_two();
     let (ledger, lost) = (sandbox.path("state/ledger.db"), sandbox.path("state/lost"));
     fs::rename(&ledger, &lost).unwrap();
@@ -365,7 +380,7 @@ fn a_ledger_that_is_lost_is_not_taken_for_a_new_one() {
         );
         assert!(stderr.contains("put a copy of it in its place, from a backup"), "{stderr}");
         assert_eq!(sandbox.report_bytes(), reports);
-        // Whoever asks is told the same.
+        // The commands report the same.
         for args in [
             &["verify"][..],
             &["verify", "--repair"],
@@ -373,28 +388,29 @@ fn a_ledger_that_is_lost_is_not_taken_for_a_new_one() {
             &["backup", "copy"],
             &["retry", "team/1"],
         ] {
-            let told = sandbox.run(args[0], &args[1..]);
-            assert_eq!((told.code, told.stderr), (Some(2), stderr.clone()), "{args:?}");
+            let output = sandbox.run(args[0], &args[1..]);
+            assert_eq!((output.code, output.stderr), (Some(2), stderr.clone()), "{args:?}");
         }
     }
-    // Whoever wants to begin anew can, and nothing is overwritten.
+    // Without the reports the service starts with a new ledger, and overwrites nothing.
     fs::rename(sandbox.path("reports"), sandbox.path("old reports")).unwrap();
     sandbox.rename_in("team/1", hexudoku(1));
     grade(&mut sandbox);
     assert_eq!(sandbox.submissions()[0].columns(&["attempt", "archived_as"]), "1|team/1~1~1");
-    let told = verify(&sandbox, &NOTHING, 1);
-    assert_eq!(about(&told, "move it into the inbox").len(), 2, "{told}");
-    // And with the ledger and the reports put back all is as it was, but for what came meanwhile.
+    let output = verify(&sandbox, &NOTHING, 1);
+    assert_eq!(lines_with(&output, "move it into the inbox").len(), 2, "{output}");
+    // With ledger and reports put back, everything agrees again except for what was taken meanwhile.
     for file in ["ledger.db", "ledger.db-wal", "ledger.db-shm"] {
         let _ = fs::remove_file(sandbox.path(Path::new("state").join(file)));
     }
     fs::rename(&lost, &ledger).unwrap();
     fs::remove_dir_all(sandbox.path("reports")).unwrap();
     fs::rename(sandbox.path("old reports"), sandbox.path("reports")).unwrap();
-    let told = verify(&sandbox, &NOTHING, 1);
-    let told_of_it = about(&told, "archive/team/1~1~1");
-    assert_eq!(told_of_it.len(), 1, "{told}");
-    let to_do = "move it into the inbox as team/1, once what came before under that name is taken";
-    assert!(told_of_it[0].contains(to_do), "{told}");
-    assert!(told.ends_with(": 1 thing does not agree\n"), "{told}");
+    let output = verify(&sandbox, &NOTHING, 1);
+    let lines = lines_with(&output, "archive/team/1~1~1");
+    assert_eq!(lines.len(), 1, "{output}");
+    let to_do =
+        "move it into the inbox as team/1, after earlier files of that name have been taken";
+    assert!(lines[0].contains(to_do), "{output}");
+    assert!(output.ends_with(": 1 disagreement\n"), "{output}");
 }

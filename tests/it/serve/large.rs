@@ -217,7 +217,7 @@ fn taking_turns_makes_no_difference_to_marks() {
     }
     sandbox.stop();
     let told = sandbox.run("verify", &[] as &[&str]);
-    assert!(told.stdout.contains("all agrees"), "{told:?}");
+    assert!(told.stdout.contains("everything agrees"), "{told:?}");
 }
 
 #[test]
