@@ -10,10 +10,10 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-/// The first word of a checkpoint, which changes when its form does.
+/// The first word of a checkpoint, which changes with its format.
 const VERSION: &str = "reader1";
 
-/// The text is no checkpoint of a reader, or that of a reader of another kind.
+/// The text is not a checkpoint of a reader, or belongs to a file of another kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadCheckpoint {
     checkpoint: String,
@@ -58,12 +58,12 @@ impl Reader {
         format!("{VERSION} {} {} {stage}", self.offset, self.line)
     }
 
-    /// A reader that goes on where [`checkpoint`](Reader::checkpoint) was called, with the same
-    /// forced kind and limits: the next window starts at byte [`offset`](Reader::offset).
+    /// A reader that continues where [`checkpoint`](Reader::checkpoint) was called on one with the
+    /// same forced kind and limits: the next window starts at byte [`offset`](Reader::offset).
     ///
     /// # Errors
     ///
-    /// `checkpoint` is not the text of a checkpoint, or the kind in it is not the forced one.
+    /// `checkpoint` is not a checkpoint, or the kind in it is not the forced one.
     pub fn resume(
         forced: Option<Kind>,
         limits: Limits,
@@ -118,7 +118,7 @@ fn parse(checkpoint: &str) -> Option<(u64, u64, Stage)> {
         "empty" => Stage::Empty,
         "killer" => {
             let at = killer::Boundaries { skip: words.flag()?, inside_line: words.flag()? };
-            // Checkpoints of earlier versions have one more flag, which nothing needs any more.
+            // Checkpoints of earlier versions have one more flag, which is not used any more.
             if !words.0.is_empty() {
                 words.flag()?;
             }
@@ -131,7 +131,7 @@ fn parse(checkpoint: &str) -> Option<(u64, u64, Stage)> {
         "classic" => Stage::Classic(parse_classic(&mut words)?),
         _ => return None,
     };
-    // Both are counted on from here.
+    // Counting continues from both, and must not overflow.
     let countable = |number| number <= u64::MAX / 2;
     (words.0.is_empty() && line > 0 && countable(offset) && countable(line))
         .then_some((offset, line, stage))

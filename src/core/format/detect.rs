@@ -1,11 +1,11 @@
-//! Which kind a file is.
+//! Which kind of puzzle a file holds.
 
 use super::lines::{integer, trim_end, trim_start};
 use super::{hexudoku, killer};
 use crate::Kind;
 
-/// The kind that a file's name forces: its extension is `.killer`, `.classic` or `.hexudoku`, in
-/// upper or lower case.
+/// The kind that a file's name forces: its extension is the [word](Kind::word) of a kind, in upper or
+/// lower case. `name` may be a path with `/` between its parts.
 ///
 /// ```
 /// use gridmark_core::{Kind, format::kind_by_name};

@@ -1,6 +1,6 @@
 //! Hexudoku: boards of 16 rows of 16 characters.
 
-use super::lines::{Fetched, Lines, Step, is_blank, plain_rows, split, trim_end};
+use super::lines::{Fetched, Lines, Step, is_blank, regular_rows, split, trim_end};
 use super::quote::Quoted;
 use super::{CaseText, Found, Rows};
 use crate::board::{CELLS_16, Unreadable, UnreadableCode};
@@ -14,7 +14,7 @@ pub type Board = [u8; CELLS_16];
 pub const BLANK: u8 = 16;
 
 /// Rows of a board, and cells of a row.
-const SIDE: usize = 16;
+pub(crate) const SIDE: usize = 16;
 
 /// Bytes of a board whose rows all have 16 characters and end in LF.
 const LF_BYTES: usize = SIDE * (SIDE + 1);
@@ -22,7 +22,7 @@ const LF_BYTES: usize = SIDE * (SIDE + 1);
 /// The same with CRLF.
 const CRLF_BYTES: usize = SIDE * (SIDE + 2);
 
-/// What [`CELL_OF`] has for a character that does not belong on a board; no cell has this bit.
+/// What [`CELL_OF`] holds for a character that a board must not contain; no cell has this bit.
 pub const WRONG: u8 = 0x80;
 
 /// The cell of a [`Board`] that each byte of text stands for, or [`WRONG`].
@@ -47,9 +47,9 @@ pub(super) fn is_row(row: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// `bad-character` for a row that holds something else than `0`-`9`, `A`-`F`, `a`-`f` and `-`, or
-/// more or fewer than 16 of them, trailing blanks not counted; `truncated` for a board that ends
-/// before its 16th row. The first problem is told.
+/// `bad-character` for a row that holds anything but `0`-`9`, `A`-`F`, `a`-`f` and `-`, or more or
+/// fewer than 16 of them, trailing blanks not counted; `truncated` for a board that ends
+/// before its 16th row: the first problem in reading order.
 ///
 /// ```
 /// use gridmark_core::format::hexudoku::{board, BLANK};
@@ -63,14 +63,13 @@ pub fn board(text: &[u8], line: u64) -> Result<Board, Unreadable> {
     Ok(cells)
 }
 
-/// As [`board`], into a board that is there already; what an unreadable one leaves in it is
-/// unspecified.
+/// As [`board`], into an existing board, whose contents are unspecified after an error.
 ///
 /// # Errors
 ///
 /// As [`board`].
 pub fn read(text: &[u8], line: u64, board: &mut Board) -> Result<(), Unreadable> {
-    if read_plain(text, board) {
+    if read_regular(text, board) {
         return Ok(());
     }
     let mut rows = split(text);
@@ -95,21 +94,21 @@ pub fn read(text: &[u8], line: u64, board: &mut Board) -> Result<(), Unreadable>
     Ok(())
 }
 
-/// Reads a board as nearly all are: 16 rows of 16 right characters, each ended by LF.
-fn read_plain(text: &[u8], board: &mut Board) -> bool {
+/// Reads a regular board: 16 rows of 16 allowed characters, each ended by LF. False if it is not.
+fn read_regular(text: &[u8], board: &mut Board) -> bool {
     let Ok(text) = <&[u8; LF_BYTES]>::try_from(text) else {
         return false;
     };
-    let mut seen = 0;
+    let mut all = 0;
     let mut ended = true;
     for (cells, row) in board.chunks_exact_mut(SIDE).zip(text.chunks_exact(SIDE + 1)) {
         for (cell, byte) in cells.iter_mut().zip(row) {
             *cell = CELL_OF[usize::from(*byte)];
-            seen |= *cell;
+            all |= *cell;
         }
         ended &= row[SIDE] == b'\n';
     }
-    ended && seen & WRONG == 0
+    ended && all & WRONG == 0
 }
 
 fn truncated(line: u64, blank_line: bool) -> Unreadable {
@@ -134,9 +133,9 @@ fn bad_character(line: u64, column: usize, found: String) -> Unreadable {
 /// Finds where boards begin and end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Boundaries {
-    /// Rows to pass over, of a board that was too large.
+    /// How many rows of a board that was too large are still to be skipped.
     pub skip_rows: u8,
-    /// Whether the line that is passed over has begun already.
+    /// Whether a part of the line that is being skipped is consumed already.
     pub inside_line: bool,
 }
 
@@ -149,10 +148,10 @@ impl Boundaries {
             return Step::Stop;
         }
         let text = &lines.window[lines.at..];
-        if let Some((rows, bytes)) = plain_rows::<SIDE, LF_BYTES, CRLF_BYTES, b'!', b'~'>(text) {
-            lines.tell_case(found, lines.at + bytes, rows, CaseText::Hexudoku);
+        if let Some((rows, bytes)) = regular_rows::<SIDE, LF_BYTES, CRLF_BYTES, b'!', b'~'>(text) {
+            lines.push_case(found, lines.at + bytes, rows, CaseText::Hexudoku);
             lines.advance(lines.at + bytes, SIDE as u64);
-            return Step::On;
+            return Step::Continue;
         }
         self.board(lines, found)
     }
@@ -165,34 +164,34 @@ impl Boundaries {
                 Fetched::More => return Step::Stop,
                 Fetched::End if rows == 0 => return Step::Stop,
                 Fetched::End => {
-                    lines.tell_case(found, at, Rows::Any, CaseText::Hexudoku);
+                    lines.push_case(found, at, Rows::Any, CaseText::Hexudoku);
                     lines.advance(at, rows as u64);
                     return Step::Stop;
                 }
                 Fetched::Long => {
-                    lines.tell_too_large(found, at, rows as u64, true);
+                    lines.push_too_large(found, at, rows as u64, true);
                     lines.advance(at, rows as u64);
                     self.skip_rows = (SIDE - rows) as u8;
-                    return Step::On;
+                    return Step::Continue;
                 }
                 Fetched::Line(line) => {
                     at = line.next;
                     if is_blank(lines.content(line)) {
                         if rows > 0 {
-                            lines.tell_case(found, at, Rows::Any, CaseText::Hexudoku);
+                            lines.push_case(found, at, Rows::Any, CaseText::Hexudoku);
                         }
                         lines.advance(at, rows as u64 + 1);
-                        return Step::On;
+                        return Step::Continue;
                     }
                 }
             }
         }
-        lines.tell_case(found, at, Rows::Any, CaseText::Hexudoku);
+        lines.push_case(found, at, Rows::Any, CaseText::Hexudoku);
         lines.advance(at, SIDE as u64);
-        Step::On
+        Step::Continue
     }
 
-    /// Passes over a row of a board that was too large.
+    /// Skips a row of a board that was too large.
     fn skip_row(&mut self, lines: &mut Lines) -> Step {
         if self.inside_line {
             if !lines.skip_rest() {
@@ -200,7 +199,7 @@ impl Boundaries {
             }
             self.inside_line = false;
             self.skip_rows -= 1;
-            return Step::On;
+            return Step::Continue;
         }
         match lines.fetch(lines.at, lines.at) {
             Fetched::More => return Step::Stop,
@@ -212,6 +211,6 @@ impl Boundaries {
                 lines.advance(line.next, 1);
             }
         }
-        Step::On
+        Step::Continue
     }
 }

@@ -1,4 +1,4 @@
-//! Lines in a window: ends, blanks, and lines that are too long or not yet whole.
+//! Lines in a window: their ends, blanks, and lines that are too long or not complete yet.
 
 use super::{Case, CaseText, Found, Rows};
 use crate::board::{Unreadable, UnreadableCode};
@@ -9,7 +9,8 @@ use memchr::memchr2;
 /// The UTF-8 byte-order mark.
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// One line of a window: its content is `start..stop`, the next line begins at `next`.
+/// One line of a window, as indices into it: its content is `start..stop`, and the next line begins
+/// at `next`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub start: usize,
@@ -17,26 +18,26 @@ pub(super) struct Line {
     pub next: usize,
 }
 
-/// The answer to the question for the next line.
+/// What [`Lines::fetch`] finds.
 pub(super) enum Fetched {
-    /// A whole line.
+    /// A complete line.
     Line(Line),
-    /// The line ends further from the start of its case than a case may be long.
+    /// The line ends beyond the limit on the length of its case.
     Long,
-    /// The line may not be whole yet.
+    /// The window may end inside the line.
     More,
     /// The file has no further line.
     End,
 }
 
-/// A position in a window, and what is known about it.
+/// A position in a window, at the start of a line or inside one that is skipped.
 pub(super) struct Lines<'w> {
     pub window: &'w [u8],
     /// Whether the file ends where the window ends.
     pub end: bool,
     /// The longest case in bytes.
     pub case_bytes_max: usize,
-    /// Everything before this index has been dealt with.
+    /// Everything before this index is consumed.
     pub at: usize,
     /// The number of the line at `at`, from 1.
     pub line: u64,
@@ -44,9 +45,9 @@ pub(super) struct Lines<'w> {
 
 /// Whether to go on in the same window.
 pub(in crate::format) enum Step {
-    /// Something has been dealt with.
-    On,
-    /// The window holds no further whole case, or the file is at its end.
+    /// Something was consumed.
+    Continue,
+    /// The window holds no further complete case, or the file is at its end.
     Stop,
 }
 
@@ -73,7 +74,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Where the line after the line end at `stop` begins, unless a line feed may still follow.
+    /// Where the line after the line end at `stop` begins; `None` if a line feed may still follow.
     fn after_line_end(&self, stop: usize) -> Option<usize> {
         match (self.window[stop], self.window.get(stop + 1)) {
             (b'\r', Some(b'\n')) => Some(stop + 2),
@@ -87,13 +88,13 @@ impl Lines<'_> {
         &self.window[line.start..line.stop]
     }
 
-    /// Moves behind `lines` whole lines, the last of which ends at `next`.
+    /// Consumes `lines` complete lines, the last of which ends at `next`.
     pub fn advance(&mut self, next: usize, lines: u64) {
         self.at = next;
         self.line += lines;
     }
 
-    /// Moves behind the rest of the line, however long; false if its end has not been seen.
+    /// Consumes the rest of a line of any length; false if the window ends before the line does.
     pub fn skip_rest(&mut self) -> bool {
         match memchr2(b'\n', b'\r', &self.window[self.at..]).map(|i| self.at + i) {
             Some(stop) => match self.after_line_end(stop) {
@@ -111,9 +112,8 @@ impl Lines<'_> {
         true
     }
 
-    /// Moves behind byte-order marks, as there are where one file was appended to another.
-    ///
-    /// False if the window ends inside what may be one.
+    /// Consumes byte-order marks, which occur wherever one file was appended to another; false if the
+    /// window ends inside what may be one.
     pub fn skip_bom(&mut self) -> bool {
         while self.window[self.at..].starts_with(BOM) {
             self.at += BOM.len();
@@ -121,14 +121,14 @@ impl Lines<'_> {
         !self.ends_in_bom(self.at)
     }
 
-    /// Whether the window ends inside or right behind what may be a byte-order mark at `at`.
+    /// Whether the window ends inside what may be a byte-order mark at `at`, or right after it.
     pub fn ends_in_bom(&self, at: usize) -> bool {
         let rest = &self.window[at..];
         !self.end && !rest.is_empty() && BOM.starts_with(rest)
     }
 
-    /// An unreadable case that begins here and ends at `end`.
-    pub fn tell(&self, found: &mut Found, end: usize, block_end: bool, why: Unreadable) {
+    /// Appends an unreadable case that begins here and ends at `end`.
+    pub fn push_unreadable(&self, found: &mut Found, end: usize, block_end: bool, why: Unreadable) {
         found.cases.push(Case {
             start: self.at,
             end,
@@ -139,14 +139,15 @@ impl Lines<'_> {
         });
     }
 
-    /// A whole drawing or board that begins here and ends at `end`.
-    pub fn tell_case(&self, found: &mut Found, end: usize, rows: Rows, text: CaseText) {
+    /// Appends a diagram or board that begins here and ends at `end`.
+    pub fn push_case(&self, found: &mut Found, end: usize, rows: Rows, text: CaseText) {
         let (start, line) = (self.at, self.line);
         found.cases.push(Case { start, end, line, block_end: true, rows, text });
     }
 
-    /// A case that begins here and is too large, `lines` lines from here, at `at`.
-    pub fn tell_too_large(&self, found: &mut Found, at: usize, lines: u64, block_end: bool) {
+    /// Appends a case that begins here and exceeds the limit in the line at `at`, which is `lines`
+    /// lines from here.
+    pub fn push_too_large(&self, found: &mut Found, at: usize, lines: u64, block_end: bool) {
         let (what, end, column) = match lines {
             0 => ("line", self.at + self.case_bytes_max, self.case_bytes_max as u64 + 1),
             _ => ("case", at, 1),
@@ -161,15 +162,15 @@ impl Lines<'_> {
             )
             .into(),
         };
-        self.tell(found, end, block_end, why);
+        self.push_unreadable(found, end, block_end, why);
     }
 }
 
-/// How the rows lie with which `text` begins, and how many bytes they are, if all of them have
-/// `WIDTH` bytes from `LOWEST` to `HIGHEST` and the same line end.
+/// The layout and the number of bytes of the rows at the start of `text`, if they are
+/// [regular](super): each has `WIDTH` bytes from `LOWEST` to `HIGHEST`, and all end alike.
 ///
-/// `LF` and `CRLF` are the bytes of all rows with such line ends.
-pub(super) fn plain_rows<
+/// `LF` and `CRLF` are the bytes of all rows together with such line ends.
+pub(super) fn regular_rows<
     const WIDTH: usize,
     const LF: usize,
     const CRLF: usize,
@@ -182,24 +183,29 @@ pub(super) fn plain_rows<
     match text.get(WIDTH)? {
         b'\n' => {
             let text = text.first_chunk::<LF>()?;
-            Plain::<WIDTH, LF, LOWEST, HIGHEST>::is(text).then_some((Rows::Lf, LF))
+            RegularRows::<WIDTH, LF, LOWEST, HIGHEST>::matches(text).then_some((Rows::Lf, LF))
         }
         b'\r' => {
             let text = text.first_chunk::<CRLF>()?;
-            Plain::<WIDTH, CRLF, LOWEST, HIGHEST>::is(text).then_some((Rows::CrLf, CRLF))
+            RegularRows::<WIDTH, CRLF, LOWEST, HIGHEST>::matches(text).then_some((Rows::CrLf, CRLF))
         }
         _ => None,
     }
 }
 
-/// What may stand in rows of `WIDTH` bytes, which are `BYTES` together with their ends.
-pub(super) struct Plain<const WIDTH: usize, const BYTES: usize, const LOWEST: u8, const HIGHEST: u8>;
+/// The test for regular rows of `WIDTH` bytes, which are `BYTES` bytes together with their ends.
+pub(super) struct RegularRows<
+    const WIDTH: usize,
+    const BYTES: usize,
+    const LOWEST: u8,
+    const HIGHEST: u8,
+>;
 
 impl<const WIDTH: usize, const BYTES: usize, const LOWEST: u8, const HIGHEST: u8>
-    Plain<WIDTH, BYTES, LOWEST, HIGHEST>
+    RegularRows<WIDTH, BYTES, LOWEST, HIGHEST>
 {
-    /// What is right at each place: the least byte, and how many more there are.
-    const RIGHT: ([u8; BYTES], [u8; BYTES]) = {
+    /// Which bytes are allowed at each place: the lowest one, and how many more follow it.
+    const ALLOWED: ([u8; BYTES], [u8; BYTES]) = {
         let (mut least, mut more) = ([LOWEST; BYTES], [HIGHEST - LOWEST; BYTES]);
         let end: &[u8] = if BYTES.is_multiple_of(WIDTH + 1) { b"\n" } else { b"\r\n" };
         let pitch = WIDTH + end.len();
@@ -214,34 +220,34 @@ impl<const WIDTH: usize, const BYTES: usize, const LOWEST: u8, const HIGHEST: u8
         (least, more)
     };
 
-    /// Whether all is right.
+    /// Whether every byte is allowed where it is.
     #[inline]
-    pub fn is(text: &[u8; BYTES]) -> bool {
-        let (least, more) = const { &Self::RIGHT };
-        // 16 bytes at a time; the last of them may have been looked at before.
+    pub fn matches(text: &[u8; BYTES]) -> bool {
+        let (least, more) = const { &Self::ALLOWED };
+        // 16 bytes at a time; the last 16 may overlap those before them.
         let mut wrong = [0; 16];
         let places = least.as_chunks().0.iter().zip(more.as_chunks().0);
         for (text, (least, more)) in text.as_chunks().0.iter().zip(places) {
-            look(text, least, more, &mut wrong);
+            add_wrong(text, least, more, &mut wrong);
         }
         if let (Some(text), Some(least), Some(more)) =
             (text.last_chunk(), least.last_chunk(), more.last_chunk())
         {
-            look(text, least, more, &mut wrong);
+            add_wrong(text, least, more, &mut wrong);
         }
         u128::from_ne_bytes(wrong) == 0
     }
 }
 
-/// Sets bits of what is `wrong` where a byte is not one of `more` ones from `least` on.
+/// Sets bits of `wrong` where a byte is neither `least` nor one of the `more` bytes above it.
 #[inline(always)]
-fn look(text: &[u8; 16], least: &[u8; 16], more: &[u8; 16], wrong: &mut [u8; 16]) {
+fn add_wrong(text: &[u8; 16], least: &[u8; 16], more: &[u8; 16], wrong: &mut [u8; 16]) {
     for i in 0..16 {
         wrong[i] |= text[i].wrapping_sub(least[i]).max(more[i]) ^ more[i];
     }
 }
 
-/// `line` without byte-order marks in front.
+/// `line` without leading byte-order marks.
 pub(super) fn without_boms(mut line: &[u8]) -> &[u8] {
     while let Some(rest) = line.strip_prefix(BOM) {
         line = rest;
@@ -249,7 +255,7 @@ pub(super) fn without_boms(mut line: &[u8]) -> &[u8] {
     line
 }
 
-/// `text` without blanks, tabs and no-break spaces (UTF-8 or Latin-1) at its end.
+/// `text` without trailing blanks, tabs and no-break spaces (UTF-8 or Latin-1).
 pub(super) fn trim_end(mut text: &[u8]) -> &[u8] {
     while let [rest @ .., b' ' | b'\t'] | [rest @ .., 0xC2, 0xA0] | [rest @ .., 0xA0] = text {
         text = rest;
@@ -257,7 +263,7 @@ pub(super) fn trim_end(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// `text` without blanks, tabs and no-break spaces (UTF-8 or Latin-1) at its start.
+/// `text` without leading blanks, tabs and no-break spaces (UTF-8 or Latin-1).
 pub(super) fn trim_start(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [0xC2, 0xA0, rest @ ..] | [0xA0, rest @ ..] = text {
         text = rest;
@@ -271,19 +277,19 @@ pub(super) fn is_blank(line: &[u8]) -> bool {
 }
 
 /// Whether `text` begins with a line of `BYTES` bytes, its LF included, without other control
-/// characters: found out sooner than by looking for line ends.
+/// characters: a faster test than a search for line ends.
 pub(super) fn has_line<const BYTES: usize>(text: &[u8]) -> bool {
     text.first_chunk::<BYTES>().and_then(|line| line.split_last()).is_some_and(|(end, line)| {
-        *end == b'\n' && line.iter().fold(true, |plain, byte| plain & (*byte >= b' '))
+        *end == b'\n' && line.iter().fold(true, |all, byte| all & (*byte >= b' '))
     })
 }
 
-/// The lines of `text`, which is whole, without their ends.
+/// The lines of `text`, a whole case, without their ends.
 pub(super) fn split(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
     core::iter::from_fn(move || next_line(&mut text))
 }
 
-/// Takes the first line off `text`, which is whole, and returns it without its end.
+/// Takes the first line off `text`, a whole case, and returns it without its end.
 pub(super) fn next_line<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
     if text.is_empty() {
         return None;

@@ -1,13 +1,37 @@
 //! What a file says: from bytes to cases.
 //!
-//! Part of the pure core. Two steps, so that many threads can share the work:
+//! Two steps, so that many threads can share the work:
 //!
 //! 1. A [`Reader`] goes through the bytes once, in order and window by window, and finds where
-//!    each case begins and ends. It is cheap and needs little memory whatever the input holds.
+//!    each case begins and ends. It is cheap and needs little memory, whatever the input holds.
 //! 2. [`classic::solution`], [`killer::diagram`] and [`hexudoku::board`] read the text of one case.
 //!
-//! Reading never fails: a case that cannot be read is a case all the same, and says what was
-//! expected and what was found, in which line and column.
+//! Reading never fails: an unreadable case is still a case, and says what was expected and what was
+//! found, in which line and column.
+//!
+//! # How boundaries are found
+//!
+//! Each kind has its `Boundaries`, a small state machine over the lines of a window:
+//!
+//! - *hexudoku*: 16 lines are a board; a blank line ends it earlier.
+//! - *classic*: the count of a block says how many lines follow, so lines are only counted. A line
+//!   that should be a count and is not is skipped, up to the next count.
+//! - *killer*: nothing says how many cage lines there are, and a damaged drawing may have lost or
+//!   gained lines. So a diagram ends where the next drawing begins, which is decided by the shape of
+//!   the lines ahead (`killer/lookahead.rs`). Damage to one diagram costs that diagram alone.
+//!
+//! A boundary never depends on where a window ends: a case is found once all of it, and what must be
+//! known of the text behind it, is in the window; until then the reader asks for more. That is why
+//! windows have a [least size](Reader::window_bytes_min), and why the state between two windows is
+//! small enough to be a [checkpoint](Reader::checkpoint) of one line.
+//!
+//! # Regular text
+//!
+//! Nearly all files are written by programs and are *regular*: rows of the proper length without
+//! stray blanks, all of which end in LF or all in CRLF. Regular text is found by a few comparisons of
+//! whole vectors, and its cases are marked as they lie in the window ([`Rows::Lf`], [`Rows::CrLf`]).
+//! Everything else goes line by line ([`Rows::Any`]). Both ways find the same cases and lead to the
+//! same marks; only their speed differs.
 
 mod checkpoint;
 pub mod classic;
@@ -26,7 +50,7 @@ pub use reader::Reader;
 
 use crate::board::{Grid, Unreadable};
 
-/// What a [`Reader`] takes upon itself at most.
+/// The limits of a [`Reader`].
 ///
 /// ```
 /// let limits = gridmark_core::format::Limits::default();
@@ -34,11 +58,11 @@ use crate::board::{Grid, Unreadable};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest case, in bytes, and so the longest line too; whatever is longer is `too-large`.
-    /// Values under 1024 count as 1024.
+    /// The longest case, in bytes, and so the longest line too; anything longer is `too-large`.
+    /// Values below 1024 count as 1024.
     pub case_bytes_max: usize,
-    /// Of the solutions that are missing where a file ends inside a classic block, how many become
-    /// cases; the last one tells how many more there are. Zero counts as one.
+    /// How many missing solutions become cases where a file ends inside a classic block; the last
+    /// one says how many more are missing. Zero counts as one.
     pub missing_cases_max: u64,
 }
 
@@ -55,15 +79,15 @@ pub struct Found {
     pub cases: Vec<Case>,
     /// The puzzles that the classic cases refer to by index.
     pub puzzles: Vec<Puzzle>,
-    /// Reading stops as soon as so many cases are there, if it is not 0; a file that ends too
-    /// early may add its missing ones beyond it.
+    /// Reading stops as soon as this many cases are found; 0 stands for no limit. Missing solutions
+    /// at the end of a file may exceed it.
     pub cases_max: usize,
-    /// Whether reading stopped for that reason, so that the same window may hold more.
+    /// Whether reading stopped at `cases_max`, so that the same window may hold more cases.
     pub capped: bool,
 }
 
 impl Found {
-    /// Forgets everything that was found, and keeps the memory for the next window.
+    /// Removes everything that was found, and keeps the memory for the next window.
     pub fn clear(&mut self) {
         self.cases.clear();
         self.puzzles.clear();
@@ -85,33 +109,33 @@ impl Found {
     }
 }
 
-/// Where one case lies, and how its text is to be read.
+/// Where one case is, and how its text is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     /// Where its text starts in the window, in bytes.
     pub start: usize,
-    /// Where its text ends in the window, the end of its last line included. The text of a case
-    /// that is too large is only a part; that of one that is missing is empty.
+    /// Where its text ends in the window, the end of its last line included. Of a case that is too
+    /// large the text is only a part; that of a missing solution is empty.
     pub end: usize,
     /// The number of its first line in the file, from 1.
     pub line: u64,
-    /// Whether an answer line ends with this case: true of the last solution of a classic block
-    /// and of everything that is no solution.
+    /// Whether a line of answers ends with this case: true for the last solution of a classic block
+    /// and for every case that is not a solution.
     pub block_end: bool,
-    /// How its rows lie.
+    /// The layout of its rows.
     pub rows: Rows,
     /// What the text is.
     pub text: CaseText,
 }
 
-/// How the rows of a case, for killer those of its drawing, lie in its text.
+/// The layout of the rows of a case; for killer, of the lines of its drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// As nearly all do: all are there and of their proper length, and end in LF.
+    /// Regular: all rows are there, have the proper length and end in LF.
     Lf,
-    /// The same with CRLF.
+    /// Regular, with CRLF.
     CrLf,
-    /// In whatever way.
+    /// Not known to be regular.
     Any,
 }
 
@@ -127,7 +151,7 @@ pub enum CaseText {
         /// Its puzzle, as an index into [`Found::puzzles`].
         puzzle: usize,
     },
-    /// Nothing that can be judged; this is why.
+    /// Nothing that can be judged, and why.
     Unreadable(Box<Unreadable>),
 }
 

@@ -1,11 +1,11 @@
-//! Somebody's bytes inside a message.
+//! Input quoted in a message.
 
 use core::fmt;
 
-/// How many bytes are quoted; the rest is left out.
+/// How many bytes are quoted at most.
 const QUOTED_BYTES_MAX: usize = 40;
 
-/// Bytes between backticks: printable ASCII as it is, the rest escaped, cut off if long.
+/// Bytes between backticks: printable ASCII unchanged, the rest escaped, cut off if long.
 pub(super) struct Quoted<'a>(pub &'a [u8]);
 
 impl fmt::Display for Quoted<'_> {
@@ -23,10 +23,10 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// What was found in a line: its bytes, or in words that there is nothing.
-pub(super) struct LineFound<'a>(pub &'a [u8]);
+/// A line as [`Quoted`], or the words "a blank line".
+pub(super) struct QuotedLine<'a>(pub &'a [u8]);
 
-impl fmt::Display for LineFound<'_> {
+impl fmt::Display for QuotedLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if super::lines::is_blank(self.0) {
             f.write_str("a blank line")

@@ -1,4 +1,4 @@
-//! Finds whole cases in a stream that is presented window by window.
+//! Finds complete cases in a stream, window by window.
 
 use super::detect::kind_by_line;
 use super::lines::{Fetched, Lines, Step, is_blank};
@@ -9,21 +9,22 @@ use crate::board::{Unreadable, UnreadableCode};
 use alloc::format;
 use alloc::string::String;
 
-/// A case may not be limited to less than this.
+/// The lowest limit on the bytes of a case.
 const CASE_BYTES_MIN: usize = 1024;
 
-/// Nor to more: no window is as long, and indices into it can be added.
+/// The highest limit on the bytes of a case: no window is that long, and sums of indices into one do
+/// not overflow.
 const CASE_BYTES_MAX: usize = usize::MAX / 4;
 
-/// How many bytes beyond the longest case a window needs: for a byte-order mark before it, for its
-/// line end, and for what comes next.
-const WINDOW_BYTES_BESIDE: usize = 16 + killer::AHEAD_BYTES;
+/// How many bytes a window needs beside the longest case: for a byte-order mark before it, its line
+/// end, and the lookahead.
+const WINDOW_BYTES_EXTRA: usize = 16 + killer::LOOKAHEAD_BYTES;
 
-/// Finds whole cases in a stream of bytes.
+/// Finds complete cases in a stream of bytes.
 ///
-/// The caller shows a window of the stream, is told what was found and how many bytes are done
-/// with, and shows the rest again with more behind it. Where windows begin and end makes no
-/// difference to what is found.
+/// The caller passes a window of the stream, gets the cases in it and the number of bytes consumed,
+/// and passes the rest again with more bytes appended. The cases do not depend on where windows
+/// begin and end.
 ///
 /// ```
 /// use gridmark_core::format::{Found, Limits, Reader};
@@ -44,7 +45,7 @@ pub struct Reader {
     pub(super) stage: Stage,
 }
 
-/// What the stream is known to be.
+/// What is known of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Nothing but blank lines so far.
@@ -52,14 +53,15 @@ pub(super) enum Stage {
     Killer(killer::Boundaries),
     Classic(classic::Boundaries),
     Hexudoku(hexudoku::Boundaries),
-    /// None of the kinds; it has been told.
+    /// Not of any kind; the case that says so is found.
     Unknown,
-    /// There was nothing but blank lines; it has been told.
+    /// Nothing but blank lines; the case that says so is found.
     Empty,
 }
 
 impl Reader {
-    /// A reader for the start of a file, whose kind may be forced.
+    /// A reader for the start of a file. `forced` is its kind, regardless of the first line; with
+    /// `None` the first line that is not blank decides.
     pub fn new(forced: Option<Kind>, limits: Limits) -> Reader {
         let limits = Limits {
             case_bytes_max: limits.case_bytes_max.clamp(CASE_BYTES_MIN, CASE_BYTES_MAX),
@@ -68,10 +70,10 @@ impl Reader {
         Reader { forced, limits, offset: 0, line: 1, stage: Stage::Start }
     }
 
-    /// How many bytes a window needs at least, so that [`read`](Reader::read) is sure to consume
-    /// some of it.
+    /// The least number of bytes in a window of which [`read`](Reader::read) is sure to consume a
+    /// part.
     pub fn window_bytes_min(&self) -> usize {
-        self.limits.case_bytes_max + WINDOW_BYTES_BESIDE
+        self.limits.case_bytes_max + WINDOW_BYTES_EXTRA
     }
 
     /// Bytes consumed so far, in all windows.
@@ -79,7 +81,7 @@ impl Reader {
         self.offset
     }
 
-    /// Whether the file is at its end and has nothing but blank lines; that is its only case.
+    /// Whether the file ended and held nothing but blank lines, which makes one unreadable case.
     pub fn is_empty(&self) -> bool {
         self.stage == Stage::Empty
     }
@@ -95,16 +97,16 @@ impl Reader {
         }
     }
 
-    /// Consumes `window` from its start, appends the whole cases that it holds to `found`, with
-    /// ranges that index into `window`, and returns how many bytes are done with.
+    /// Reads `window` from its start, appends its complete cases to `found`, with ranges that index
+    /// into `window`, and returns how many bytes are consumed.
     ///
     /// `end` says that nothing follows the window: then all of it is consumed, and what is missing
-    /// is told. Otherwise the caller shows the rest again with more behind it; a window of
-    /// [`window_bytes_min`](Reader::window_bytes_min) bytes is always consumed in part. Where
-    /// [`Found::capped`] says so, there is more to be found in the rest as it is.
+    /// becomes unreadable cases. Otherwise the caller passes the rest again with more bytes
+    /// appended; of a window of [`window_bytes_min`](Reader::window_bytes_min) bytes a part is
+    /// always consumed. Where [`Found::capped`] is set, the rest holds more cases as it is.
     ///
-    /// A window of hostile bytes may hold a case in every third of them, so that what is found
-    /// takes some twenty times the memory of the window; [`Found::cases_max`] bounds it.
+    /// Hostile input may hold a case in every three bytes, and then `found` takes some twenty times
+    /// the memory of the window; [`Found::cases_max`] bounds it.
     pub fn read(&mut self, window: &[u8], end: bool, found: &mut Found) -> usize {
         let mut lines = Lines {
             window,
@@ -137,7 +139,7 @@ impl Reader {
     }
 }
 
-/// Passes over blank lines and finds out the kind by the first line that is not blank.
+/// Skips blank lines, and determines the kind by the first line that is not blank.
 fn start(forced: Option<Kind>, stage: &mut Stage, lines: &mut Lines, found: &mut Found) -> Step {
     if !lines.skip_bom() {
         return Step::Stop;
@@ -150,13 +152,18 @@ fn start(forced: Option<Kind>, stage: &mut Stage, lines: &mut Lines, found: &mut
                 None => UnreadableCode::UnknownFormat,
             };
             let message = "the file is empty".into();
-            lines.tell(found, lines.at, true, Unreadable { code, line: 1, column: 1, message });
+            lines.push_unreadable(
+                found,
+                lines.at,
+                true,
+                Unreadable { code, line: 1, column: 1, message },
+            );
             *stage = Stage::Empty;
             return Step::Stop;
         }
         Fetched::Line(line) if is_blank(lines.content(line)) => {
             lines.advance(line.next, 1);
-            return Step::On;
+            return Step::Continue;
         }
         Fetched::Line(line) => Some(line),
         Fetched::Long => None,
@@ -175,11 +182,16 @@ fn start(forced: Option<Kind>, stage: &mut Stage, lines: &mut Lines, found: &mut
                  puzzle, or a hexudoku row of 16 of `0`-`9`, `A`-`F` and `-`, found {}",
                 Quoted(content)
             );
-            lines.tell(found, lines.at + content.len(), true, unknown(lines.line, message));
+            lines.push_unreadable(
+                found,
+                lines.at + content.len(),
+                true,
+                unknown(lines.line, message),
+            );
             *stage = Stage::Unknown;
         }
     }
-    Step::On
+    Step::Continue
 }
 
 fn unknown(line: u64, message: String) -> Unreadable {

@@ -1,6 +1,6 @@
 //! Where blocks and their solutions begin and end.
 
-use super::{count, plain_rows, plain_solutions, read_givens, read_plain_givens};
+use super::{count, read_givens, read_regular_givens, regular_rows, regular_solutions};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
 use crate::format::lines::{Fetched, Line, Lines, Step, has_line, is_blank};
 use crate::format::quote::Quoted;
@@ -14,15 +14,16 @@ pub(in crate::format) struct Boundaries {
     pub stage: Stage,
     /// Whether a block has been read already.
     pub after_block: bool,
-    /// Whether the line that is passed over has begun already.
+    /// Whether a part of the line that is being skipped is consumed already.
     pub inside_line: bool,
-    /// Solutions of the block that have not been told yet.
+    /// Solutions of the block that are not found yet.
     pub left: u32,
-    /// Rows of the puzzle that have been read, or rows of a solution that are to be passed over.
+    /// How many rows of the puzzle are read; or how many rows of a solution that was too large are
+    /// still to be skipped.
     pub rows: u8,
-    /// The puzzle, as far as it has been read.
+    /// The rows of the puzzle that are read.
     pub givens: Grid,
-    /// Why the puzzle cannot be read, if so.
+    /// Why the puzzle is unreadable, if it is.
     pub bad_puzzle: Option<Unreadable>,
 }
 
@@ -35,9 +36,9 @@ pub(in crate::format) enum Stage {
     Puzzle,
     /// A solution.
     Solution,
-    /// A row of a solution that was too large.
+    /// A row of a solution that was too large, to be skipped.
     SkipRows,
-    /// Nothing that can be read, up to the next number of solutions.
+    /// The next number of solutions; everything before it is skipped.
     SkipToCount,
 }
 
@@ -56,9 +57,9 @@ impl Default for Boundaries {
 }
 
 impl Boundaries {
-    /// Reads on to the end of the window, or as far as it is whole.
+    /// Finds all complete cases in the window.
     pub fn read(&mut self, lines: &mut Lines, missing_cases_max: u64, found: &mut Found) {
-        // Puzzles found in windows before this one are not the business of this one.
+        // The index of the block's puzzle among those found in this window, once it is there.
         let mut puzzle = None;
         while !found.is_full() {
             let step = match self.stage {
@@ -85,9 +86,9 @@ impl Boundaries {
         let line = match lines.fetch(lines.at, lines.at) {
             Fetched::More | Fetched::End => return Step::Stop,
             Fetched::Long => {
-                lines.tell_too_large(found, lines.at, 0, true);
+                lines.push_too_large(found, lines.at, 0, true);
                 self.stage = Stage::SkipToCount;
-                return Step::On;
+                return Step::Continue;
             }
             Fetched::Line(line) => line,
         };
@@ -100,24 +101,24 @@ impl Boundaries {
             count => {
                 let zero = matches!(count, Some((0, 1..=8)));
                 let trailing = self.after_block && !zero;
-                let why = no_count(content, lines.line, trailing);
-                lines.tell(found, line.next, true, why);
+                let why = not_a_count(content, lines.line, trailing);
+                lines.push_unreadable(found, line.next, true, why);
                 self.stage = Stage::SkipToCount;
             }
         }
         lines.advance(line.next, 1);
-        Step::On
+        Step::Continue
     }
 
-    /// A row of the puzzle, or all rows of one that is as nearly all are.
+    /// A row of the puzzle, or all rows of a regular one.
     fn puzzle_row(&mut self, lines: &mut Lines, missing_max: u64, found: &mut Found) -> Step {
         if self.rows == 0
             && !self.inside_line
-            && let Some((bytes, givens)) = read_plain_givens(&lines.window[lines.at..])
+            && let Some((bytes, givens)) = read_regular_givens(&lines.window[lines.at..])
         {
             lines.advance(lines.at + bytes, 9);
             (self.givens, self.stage) = (givens, Stage::Solution);
-            return Step::On;
+            return Step::Continue;
         }
         if self.inside_line {
             if !lines.skip_rest() {
@@ -132,7 +133,7 @@ impl Boundaries {
                 Fetched::Long => {
                     self.inside_line = true;
                     self.bad_puzzle.get_or_insert(long_puzzle_row(lines));
-                    return Step::On;
+                    return Step::Continue;
                 }
                 Fetched::Line(line) => {
                     let row = read_givens(lines.content(line), lines.line, cells);
@@ -148,7 +149,7 @@ impl Boundaries {
         if self.rows == 9 {
             (self.rows, self.stage) = (0, Stage::Solution);
         }
-        Step::On
+        Step::Continue
     }
 
     /// A solution.
@@ -159,9 +160,9 @@ impl Boundaries {
         puzzle: &mut Option<usize>,
         found: &mut Found,
     ) -> Step {
-        if let Some((rows, bytes)) = plain_rows(&lines.window[lines.at..]) {
-            self.tell(lines, rows, bytes, puzzle, found);
-            return Step::On;
+        if let Some((rows, bytes)) = regular_rows(&lines.window[lines.at..]) {
+            self.push_solutions(lines, rows, bytes, puzzle, found);
+            return Step::Continue;
         }
         let mut at = lines.at;
         for row in 0..9 {
@@ -175,19 +176,19 @@ impl Boundaries {
                 Fetched::More => return Step::Stop,
                 Fetched::End => return self.missing(lines, at, row, missing_max, found),
                 Fetched::Long => {
-                    lines.tell_too_large(found, at, row, self.left == 1);
+                    lines.push_too_large(found, at, row, self.left == 1);
                     lines.advance(at, row);
                     (self.rows, self.stage) = (9 - row as u8, Stage::SkipRows);
-                    return Step::On;
+                    return Step::Continue;
                 }
             }
         }
-        self.tell(lines, Rows::Any, at - lines.at, puzzle, found);
-        Step::On
+        self.push_solutions(lines, Rows::Any, at - lines.at, puzzle, found);
+        Step::Continue
     }
 
-    /// Tells a solution of so many bytes, and plain ones that lie behind it in the same way.
-    fn tell(
+    /// Appends a solution of `bytes` bytes, and the regular ones of the same layout behind it.
+    fn push_solutions(
         &mut self,
         lines: &mut Lines,
         rows: Rows,
@@ -206,7 +207,7 @@ impl Boundaries {
         };
         let most = found.room().min(self.left as usize);
         let behind = &lines.window[lines.at + bytes..];
-        let solutions = 1 + plain_solutions(behind, rows, most.saturating_sub(1));
+        let solutions = 1 + regular_solutions(behind, rows, most.saturating_sub(1));
         let (first, line, last) = (lines.at, lines.line, self.left as usize - 1);
         found.cases.extend((0..solutions).map(|i| {
             let start = first + i * bytes;
@@ -217,14 +218,14 @@ impl Boundaries {
         self.after_solutions(solutions as u32);
     }
 
-    /// Counts solutions as told.
+    /// Counts solutions as found.
     fn after_solutions(&mut self, solutions: u32) {
         self.left -= solutions;
         self.stage = if self.left > 0 { Stage::Solution } else { Stage::Count };
         self.after_block = true;
     }
 
-    /// Passes over a row of a solution that was too large.
+    /// Skips a row of a solution that was too large.
     fn skip_row(&mut self, lines: &mut Lines, missing_max: u64, found: &mut Found) -> Step {
         if self.inside_line {
             if !lines.skip_rest() {
@@ -237,10 +238,10 @@ impl Boundaries {
                 Fetched::Line(line) => lines.advance(line.next, 1),
                 Fetched::Long => {
                     self.inside_line = true;
-                    return Step::On;
+                    return Step::Continue;
                 }
                 Fetched::End => {
-                    // The solution itself has been told already.
+                    // The solution itself was found when it became too large.
                     self.after_solutions(1);
                     return match self.left {
                         0 => Step::Stop,
@@ -253,17 +254,17 @@ impl Boundaries {
         if self.rows == 0 {
             self.after_solutions(1);
         }
-        Step::On
+        Step::Continue
     }
 
-    /// Passes over a line, unless it tells a number of solutions.
+    /// Skips a line, unless it is a number of solutions.
     fn skip_to_count(&mut self, lines: &mut Lines) -> Step {
         if self.inside_line {
             if !lines.skip_rest() {
                 return Step::Stop;
             }
             self.inside_line = false;
-            return Step::On;
+            return Step::Continue;
         }
         if !lines.skip_bom() {
             return Step::Stop;
@@ -272,16 +273,16 @@ impl Boundaries {
             Fetched::More | Fetched::End => return Step::Stop,
             Fetched::Long => self.inside_line = true,
             Fetched::Line(line) => match count(lines.content(line)) {
-                // Nine digits are a row of some solution rather than a number of them.
+                // Nine digits are a row of a solution rather than a number of solutions.
                 Some((1.., 1..=8)) => self.stage = Stage::Count,
                 _ => lines.advance(line.next, 1),
             },
         }
-        Step::On
+        Step::Continue
     }
 
-    /// Tells the solutions that are missing because the file ends, at `end`, which is `lines_read`
-    /// lines from here. The first of them may have been there in part.
+    /// Appends the solutions that are missing because the file ends at `end`, which is `lines_read`
+    /// lines from here. The first of them may be there in part.
     fn missing(
         &mut self,
         lines: &mut Lines,
@@ -291,13 +292,13 @@ impl Boundaries {
         found: &mut Found,
     ) -> Step {
         let missing = u64::from(self.left);
-        let told = missing.min(missing_max);
+        let listed = missing.min(missing_max);
         let line = lines.line + lines_read;
-        for number in 1..=told {
-            let message = match missing - told {
-                more @ 1.. if number == told => format!(
+        for number in 1..=listed {
+            let message = match missing - listed {
+                more @ 1.. if number == listed => format!(
                     "expected {missing} more solutions of the block, found the end of the file; \
-                     {more} more are missing beside the {told} that are told"
+                     the first {listed} of them are listed, {more} are not"
                 ),
                 _ if missing == 1 => {
                     "expected one more solution of the block, found the end of the file".into()
@@ -312,7 +313,7 @@ impl Boundaries {
                 column: 1,
                 message: message.into(),
             };
-            lines.tell(found, end, number == told, why);
+            lines.push_unreadable(found, end, number == listed, why);
             if number == 1 {
                 lines.advance(end, lines_read);
             }
@@ -335,8 +336,8 @@ fn long_puzzle_row(lines: &Lines) -> Unreadable {
     }
 }
 
-/// Why a line is no number of solutions, before the first block or behind (`trailing`) one.
-fn no_count(content: &[u8], line: u64, trailing: bool) -> Unreadable {
+/// Why a line is not a number of solutions, before the first block or behind a block (`trailing`).
+fn not_a_count(content: &[u8], line: u64, trailing: bool) -> Unreadable {
     let found = Quoted(content);
     let (code, message) = if trailing {
         let message = format!(

@@ -1,4 +1,4 @@
-//! Classic sudoku: blocks of a number of solutions, a puzzle, and so many solutions.
+//! Classic sudoku: blocks of a number of solutions, a puzzle, and that many solutions.
 
 mod boundaries;
 
@@ -6,7 +6,7 @@ pub(super) use boundaries::{Boundaries, Stage};
 
 use super::Rows;
 use super::lines::{self, has_line, integer, next_line, trim_end, trim_start};
-use super::quote::{LineFound, Quoted};
+use super::quote::{Quoted, QuotedLine};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
 use alloc::format;
 use alloc::string::String;
@@ -15,15 +15,13 @@ use alloc::string::ToString;
 /// A solution as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Solution {
-    /// What stands in the cells; rows that are too short are padded with blanks, rows that are too
-    /// long are cut off.
+    /// The cells; rows that are too short are padded with blanks, rows that are too long are cut off.
     pub cells: Grid,
-    /// For each row that is too long how many bytes it has, trailing blanks not counted, and 0 for
-    /// the others.
+    /// How many bytes each row has that is too long, trailing blanks not counted; 0 for the others.
     pub long_rows: [usize; 9],
 }
 
-/// Reads the text of one solution.
+/// Reads the text of one solution, its nine rows. Any bytes are a solution, if a wrong one.
 ///
 /// ```
 /// use gridmark_core::format::classic::solution;
@@ -33,19 +31,19 @@ pub struct Solution {
 /// ```
 pub fn solution(text: &[u8]) -> Solution {
     let mut solution = Solution { cells: [b' '; CELLS_9], long_rows: [0; 9] };
-    match plain_rows(text) {
-        Some((Rows::Lf, _)) => read_plain::<10>(text, &mut solution.cells),
-        Some(_) => read_plain::<11>(text, &mut solution.cells),
+    match regular_rows(text) {
+        Some((Rows::Lf, _)) => read_regular::<10>(text, &mut solution.cells),
+        Some(_) => read_regular::<11>(text, &mut solution.cells),
         None => read_any(text, &mut solution),
     }
     solution
 }
 
-/// Reads rows of nine bytes that lie so many bytes apart.
-fn read_plain<const PITCH: usize>(text: &[u8], cells: &mut Grid) {
+/// Reads rows of nine bytes, each of which begins `PITCH` bytes after the one before.
+fn read_regular<const PITCH: usize>(text: &[u8], cells: &mut Grid) {
     for (cells, row) in cells.as_chunks_mut::<9>().0.iter_mut().zip(text.as_chunks::<PITCH>().0) {
         cells.copy_from_slice(&row[..9]);
-        // Whatever trailing blanks are is told as blanks.
+        // Trailing tabs and no-break spaces count as blanks.
         if !row[8].is_ascii_digit() {
             let end = trim_end(cells).len();
             cells[end..].fill(b' ');
@@ -53,7 +51,7 @@ fn read_plain<const PITCH: usize>(text: &[u8], cells: &mut Grid) {
     }
 }
 
-/// Reads rows however they lie.
+/// Reads rows of any layout.
 fn read_any(mut text: &[u8], solution: &mut Solution) {
     let rows = solution.cells.as_chunks_mut::<9>().0.iter_mut().zip(&mut solution.long_rows);
     for (cells, long) in rows {
@@ -72,23 +70,25 @@ fn read_any(mut text: &[u8], solution: &mut Solution) {
     }
 }
 
-/// Bytes of a solution whose rows all have nine and end in LF.
+/// Bytes of a regular solution with LF.
 const LF_BYTES: usize = 90;
 
 /// The same with CRLF.
 const CRLF_BYTES: usize = 99;
 
-/// How the rows lie with which `text` begins, and how many bytes they are, if they are nine rows of
-/// nine bytes without control characters, as nearly all are.
-fn plain_rows(text: &[u8]) -> Option<(Rows, usize)> {
-    lines::plain_rows::<9, LF_BYTES, CRLF_BYTES, b' ', 0xFF>(text)
+/// The layout and the number of bytes of the nine rows at the start of `text`, if they are regular:
+/// nine bytes each, without control characters.
+fn regular_rows(text: &[u8]) -> Option<(Rows, usize)> {
+    lines::regular_rows::<9, LF_BYTES, CRLF_BYTES, b' ', 0xFF>(text)
 }
 
-/// How many solutions that are plain and lie as `rows` say `text` begins with, `most` at most.
-fn plain_solutions(text: &[u8], rows: Rows, most: usize) -> usize {
+/// How many regular solutions with the layout `rows` are at the start of `text`, `most` at most.
+fn regular_solutions(text: &[u8], rows: Rows, most: usize) -> usize {
     fn run<const BYTES: usize>(text: &[u8], most: usize) -> usize {
         let solutions = text.as_chunks().0.iter().take(most);
-        solutions.take_while(|text| lines::Plain::<9, BYTES, b' ', 0xFF>::is(text)).count()
+        solutions
+            .take_while(|text| lines::RegularRows::<9, BYTES, b' ', 0xFF>::matches(text))
+            .count()
     }
     match rows {
         Rows::Lf => run::<LF_BYTES>(text, most),
@@ -97,7 +97,8 @@ fn plain_solutions(text: &[u8], rows: Rows, most: usize) -> usize {
     }
 }
 
-/// What each byte of text is in a puzzle: `b'1'` to `b'9'`, `b'.'`, or zero for what may not be there.
+/// What each byte of text stands for in a puzzle: `b'1'` to `b'9'`, `b'.'`, or zero if it is not
+/// allowed.
 const GIVEN_OF: [u8; 256] = {
     let mut table = [0; 256];
     let mut digit = b'1';
@@ -111,15 +112,15 @@ const GIVEN_OF: [u8; 256] = {
     table
 };
 
-/// The puzzle with which `text` begins, if it is as nearly all are, and how many bytes it is.
-fn read_plain_givens(text: &[u8]) -> Option<(usize, Grid)> {
-    let (_, bytes) = plain_rows(text)?;
+/// The number of bytes and the givens of the puzzle at the start of `text`, if it is regular.
+fn read_regular_givens(text: &[u8]) -> Option<(usize, Grid)> {
+    let (_, bytes) = regular_rows(text)?;
     let mut givens = [b'.'; CELLS_9];
     for (givens, row) in givens.as_chunks_mut::<9>().0.iter_mut().zip(text.chunks_exact(bytes / 9))
     {
         givens.copy_from_slice(&row[..9]);
     }
-    // All cells at a time.
+    // Without a branch on a cell, so that the compiler takes many cells at a time.
     let mut good = true;
     for cell in &mut givens {
         let is_digit = cell.wrapping_sub(b'1') < 9;
@@ -129,7 +130,7 @@ fn read_plain_givens(text: &[u8]) -> Option<(usize, Grid)> {
     good.then_some((bytes, givens))
 }
 
-/// The number of solutions that `line` tells, zero included, and how many bytes it is written in.
+/// The number of solutions in `line`, zero included, and how many digits it is written with.
 fn count(line: &[u8]) -> Option<(u32, usize)> {
     let text = trim_start(trim_end(line));
     integer(text).map(|count| (count, text.len()))
@@ -155,7 +156,7 @@ fn read_givens(content: &[u8], line: u64, cells: &mut [u8]) -> Result<(), Unread
     }
     match row.len() {
         9 => Ok(()),
-        0 => Err(problem(0, LineFound(row).to_string())),
+        0 => Err(problem(0, QuotedLine(row).to_string())),
         length => Err(problem(length.min(9), format!("{length} characters"))),
     }
 }

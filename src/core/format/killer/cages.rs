@@ -1,4 +1,4 @@
-//! The cages of a drawing, and the lines that tell their totals.
+//! The cages of a drawing, and the lines with their totals.
 
 use super::{Cage, Diagram, Walls, bad};
 use crate::board::{CELLS_9, Cell, Unreadable, UnreadableCode};
@@ -7,14 +7,14 @@ use crate::format::quote::Quoted;
 use alloc::format;
 use alloc::string::ToString;
 
-/// The row of a cell that no cell has: the cage has not been named.
+/// A cell that no grid has, for a cage that no line has named yet.
 const NOWHERE: Cell = Cell { row: u8::MAX, column: u8::MAX };
 
 /// Numbers the cages, the connected regions of the drawing, in the order of their first cells.
 pub(super) fn find(diagram: &mut Diagram) {
     let region_of = regions(&diagram.walls);
-    // Which cells are first in their cages is anybody's guess, so there is no branch on it: each is
-    // noted as if it were, and the next one replaces it if not.
+    // No branch on whether a cell is the first of its cage, which no processor predicts: each is noted
+    // as if it were, and overwritten by the next one if it is not.
     let cages = &mut diagram.cages;
     cages.clear();
     cages.resize(CELLS_9, Cage { first: NOWHERE, named: NOWHERE, total: 0 });
@@ -29,10 +29,10 @@ pub(super) fn find(diagram: &mut Diagram) {
     diagram.cage_of = region_of.map(|first| numbers[usize::from(first)]);
 }
 
-/// The first cell of the region, which no wall parts, of each cell.
+/// For each cell, the first cell of its region: of the cells that no wall separates from it.
 pub(super) fn regions(walls: &Walls) -> [u8; CELLS_9] {
-    // Union-find: each cell points to an earlier cell of its region, or to itself. At first to the
-    // first cell of its run, the cells of its row that no wall parts.
+    // Union-find: each cell points to an earlier cell of its region, or to itself. It starts with
+    // runs, the cells of a row that no wall separates: each cell points to the first of its run.
     let mut parent = [0; 256];
     let rows = parent.chunks_exact_mut(9).zip(&walls.right);
     for ((parents, right), first) in rows.zip((0..).step_by(9)) {
@@ -43,9 +43,10 @@ pub(super) fn regions(walls: &Walls) -> [u8; CELLS_9] {
     }
     for (row, below) in walls.below.iter().enumerate().take(8) {
         let open = !below & 0x1FF;
-        // Where the cells before are joined, and no wall parts these from those, that is enough.
-        let parted = walls.right[row] | walls.right[row + 1];
-        let mut open = open & !((open & !parted) << 1);
+        // Where the neighbours to the left are joined already, and no wall is between those and these,
+        // nothing is left to do.
+        let separated = walls.right[row] | walls.right[row + 1];
+        let mut open = open & !((open & !separated) << 1);
         while open != 0 {
             let cell = row as u8 * 9 + open.trailing_zeros() as u8;
             join(&mut parent, cell, cell + 9);
@@ -82,7 +83,7 @@ static CELLS: [Cell; CELLS_9] = {
     cells
 };
 
-/// Makes the regions of two cells one; the later root points to the earlier.
+/// Joins the regions of two cells: the later root points to the earlier.
 fn join(parent: &mut [u8; 256], a: u8, b: u8) {
     let roots = (root(parent, a), root(parent, b));
     let (first, last) = (roots.0.min(roots.1), roots.0.max(roots.1));
@@ -101,15 +102,15 @@ fn root(parent: &[u8; 256], cell: u8) -> u8 {
     root
 }
 
-/// Reads the lines under the drawing, each of which gives one cage its total, and of which the
-/// first is line `line` of the file.
+/// Reads the cage lines, each of which sets the total of one cage; the first of them is line `line`
+/// of the file.
 pub(super) fn read_totals(
     mut text: &[u8],
     mut line: u64,
     diagram: &mut Diagram,
 ) -> Result<(), Unreadable> {
-    while let Some((named, total, rest)) = plain_total(text) {
-        give_total(diagram, named, total).map_err(|why| why.at(line, 0))?;
+    while let Some((named, total, rest)) = regular_total(text) {
+        set_total(diagram, named, total).map_err(|why| why.at(line, 0))?;
         text = rest;
         line += 1;
     }
@@ -117,7 +118,7 @@ pub(super) fn read_totals(
         if !is_blank(content) {
             let (named, total) = read_total(content, line)?;
             let column = content.len() - trim_start(content).len();
-            give_total(diagram, named, total).map_err(|why| why.at(line, column))?;
+            set_total(diagram, named, total).map_err(|why| why.at(line, column))?;
         }
     }
     Ok(())
@@ -138,8 +139,10 @@ pub(super) fn check_totals(line: u64, diagram: &Diagram) -> Result<(), Unreadabl
 
 /// A second total for a cage.
 struct SecondTotal {
+    /// The cell in this line.
     named: Cell,
-    before: Cell,
+    /// The cell in the line before that names the same cage.
+    earlier: Cell,
 }
 
 impl SecondTotal {
@@ -147,23 +150,23 @@ impl SecondTotal {
         let message = format!(
             "expected one total a cage, found a second one for the cage of {}, which {} has named \
              already",
-            self.named, self.before
+            self.named, self.earlier
         );
         bad(UnreadableCode::SecondCageTotal, line, column, message)
     }
 }
 
-/// Gives the cage of the cell `named` its total.
-fn give_total(diagram: &mut Diagram, named: Cell, total: u32) -> Result<(), SecondTotal> {
+/// Sets the total of the cage of the cell `named`.
+fn set_total(diagram: &mut Diagram, named: Cell, total: u32) -> Result<(), SecondTotal> {
     let cage = &mut diagram.cages[usize::from(diagram.cage_of[named.index_9()])];
     if cage.named != NOWHERE {
-        return Err(SecondTotal { named, before: cage.named });
+        return Err(SecondTotal { named, earlier: cage.named });
     }
     (cage.named, cage.total) = (named, total);
     Ok(())
 }
 
-/// Cage lines that are as nearly all are: the cell that each names, and its total.
+/// Regular cage lines: iterates over the cell that each names, and its total.
 #[derive(Clone, Debug)]
 pub struct Totals<'a> {
     text: &'a [u8],
@@ -174,7 +177,7 @@ impl<'a> Totals<'a> {
         Totals { text }
     }
 
-    /// Whether nothing is left; otherwise the next line is not as nearly all are.
+    /// Whether all lines are read. If not, the line at which the iterator ended is not regular.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -185,38 +188,39 @@ impl Iterator for Totals<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<(Cell, u32)> {
-        let (named, total, rest) = plain_total(self.text)?;
+        let (named, total, rest) = regular_total(self.text)?;
         self.text = rest;
         Some((named, total))
     }
 }
 
-/// The first line of `text` if it is as nearly all are, a digit, a digit and a number of one or two
-/// digits, with one blank between and LF or CRLF at the end; and what follows it.
+/// The cell and the total in the first line of `text` if it is regular, and what follows the line: a
+/// digit, a digit and a number of one or two digits, with one blank between and LF or CRLF at the
+/// end.
 #[inline]
-fn plain_total(text: &[u8]) -> Option<(Cell, u32, &[u8])> {
+fn regular_total(text: &[u8]) -> Option<(Cell, u32, &[u8])> {
     let line = text.first_chunk().copied().unwrap_or_else(|| padded(text));
     let [row, b' ', column, b' ', tens, units, ..]: [u8; 8] = line else {
         return None;
     };
     let [row, column] = [row, column].map(|digit| digit.wrapping_sub(b'1'));
     let [tens, units] = [tens, units].map(|digit| u32::from(digit.wrapping_sub(b'0')));
-    // Chosen without a branch: about as many totals have one digit as two.
+    // Without a branch, since about as many totals have one digit as two.
     let has_two = units <= 9;
     let total = if has_two { tens * 10 + units } else { tens };
     let mut end = 5 + usize::from(has_two);
     end += usize::from(line[end] == b'\r');
-    let is_right = row.max(column) <= 8 && tens <= 9 && line[end] == b'\n';
-    is_right.then(|| (Cell { row, column }, total, &text[end + 1..]))
+    let is_regular = row.max(column) <= 8 && tens <= 9 && line[end] == b'\n';
+    is_regular.then(|| (Cell { row, column }, total, &text[end + 1..]))
 }
 
-/// Fewer than eight bytes, and zeros behind them.
+/// Fewer than eight bytes, padded with zeros.
 #[cold]
 fn padded(text: &[u8]) -> [u8; 8] {
     core::array::from_fn(|i| text.get(i).copied().unwrap_or(0))
 }
 
-/// A cage line: row and column of a cell, and the total of its cage.
+/// Reads a cage line: the cell that names its cage, and the total.
 fn read_total(content: &[u8], line: u64) -> Result<(Cell, u32), Unreadable> {
     let mut rest = trim_end(content);
     let mut numbers = [0; 3];

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! +---+---+   borders: a corner, and below each cell `---` for a wall or three blanks for none
-//! | 1   2 |   rows: in front of each cell `|` for a wall or a blank for none; a blank on both
-//! +   +---+         sides of what stands in the cell
+//! | 1   2 |   rows: in front of each cell `|` for a wall or a blank for none; the cell has a
+//! +   +---+         blank on both sides
 //! ```
 
 use super::{BORDER, DRAWING_LINES, Diagram, LINE_BYTES, Walls, bad, bad_line};
@@ -14,7 +14,7 @@ use alloc::format;
 /// Columns from one cell to the next.
 const PITCH: usize = 4;
 
-/// Reads the line that is `index` lines below the top border into `diagram`.
+/// Reads line `index` of a drawing, from 0, into `diagram`; it is line `line` of the file.
 pub(super) fn read_line(
     content: &[u8],
     index: usize,
@@ -44,9 +44,9 @@ pub(super) fn read_line(
     Ok(())
 }
 
-/// Reads a drawing as nearly all are, of which all lines end in LF or all in CRLF, and returns what
-/// follows it; `None` if it is not so, or if something is wrong.
-pub(super) fn read_plain<'a>(
+/// Reads a regular drawing, and returns what follows it; `None` if it is not regular or if anything is
+/// wrong with it.
+pub(super) fn read_regular<'a>(
     text: &'a [u8],
     cells: &mut Grid,
     walls: &mut Walls,
@@ -83,8 +83,8 @@ fn read_with_ends<'a, const PITCH: usize>(
     (bottom == 0x1FF).then(|| &text[DRAWING_LINES * PITCH..])
 }
 
-/// The walls to the right of the nine cells of a row, of which the cells are read as well; `None`
-/// if something is wrong.
+/// Reads a row: its cells into `cells`, and the walls to the right of them; `None` if anything is
+/// wrong.
 fn read_row(text: &[u8; LINE_BYTES], cells: &mut [u8]) -> Option<u16> {
     for (cell, text) in cells.iter_mut().zip(text.chunks_exact(PITCH)) {
         *cell = text[2];
@@ -94,23 +94,23 @@ fn read_row(text: &[u8; LINE_BYTES], cells: &mut [u8]) -> Option<u16> {
     (walls & 1 == 1 && text[LINE_BYTES - 1] == b'|').then_some(walls >> 1)
 }
 
-/// The walls under the nine cells above a border; `None` if something is wrong.
+/// The walls under the nine cells above a border; `None` if anything is wrong.
 fn read_border(text: &[u8; LINE_BYTES]) -> Option<u16> {
     let walls = walls(text, *b"+   ", *b"+---")?;
     (text[LINE_BYTES - 1] == b'+').then_some(walls)
 }
 
-/// At which of the nine cells of a line a wall is drawn: bit 0 is for the first; `None` if
-/// something else than `open` or `wall` is drawn at one. Bytes that are zero in both stand for all.
+/// At which of the nine cells of a line a wall is drawn, bit 0 for the first cell; `None` if one has
+/// neither `open` nor `wall`. A byte that is zero in both stands for any.
 #[inline]
 fn walls(text: &[u8; LINE_BYTES], open: [u8; PITCH], wall: [u8; PITCH]) -> Option<u16> {
-    // Two cells are looked at together: the first in the lower half of a number.
+    // Two cells are compared together: the first in the lower half of a number.
     const BOTH: u64 = 1 << 32 | 1;
     let twice = |bytes: [u8; PITCH]| u64::from(u32::from_le_bytes(bytes)) * BOTH;
     let compared = twice(open.map(|byte| if byte == 0 { 0 } else { u8::MAX }));
     let (open, wall) = (twice(open), twice(open) ^ twice(wall));
     let (mut found, mut wrong) = (0, 0);
-    let mut look = |cells: [u8; 2 * PITCH], number: usize| {
+    let mut compare = |cells: [u8; 2 * PITCH], number: usize| {
         let differs = (u64::from_le_bytes(cells) ^ open) & compared;
         let is_wall = differs >> wall.trailing_zeros() & BOTH;
         wrong |= differs ^ (is_wall * (wall & u64::from(u32::MAX)));
@@ -118,14 +118,14 @@ fn walls(text: &[u8; LINE_BYTES], open: [u8; PITCH], wall: [u8; PITCH]) -> Optio
     };
     let (pairs, last) = text.as_chunks::<{ 2 * PITCH }>();
     for (i, pair) in pairs.iter().enumerate() {
-        look(*pair, 2 * i);
+        compare(*pair, 2 * i);
     }
     let open = (open as u32).to_le_bytes();
-    look([last[0], last[1], last[2], last[3], open[0], open[1], open[2], open[3]], 8);
+    compare([last[0], last[1], last[2], last[3], open[0], open[1], open[2], open[3]], 8);
     (wrong == 0).then_some((found | found >> 31) as u16 & 0x1FF)
 }
 
-/// The first thing that is wrong with a row of cells.
+/// The first problem of a row of cells.
 fn row_problem(content: &[u8], row: usize, line: u64) -> Unreadable {
     if content.first() != Some(&b'|') {
         return bad_line(
@@ -155,7 +155,7 @@ fn row_problem(content: &[u8], row: usize, line: u64) -> Unreadable {
     wrong_length(content, line)
 }
 
-/// The first thing that is wrong with a border between two rows of cells, under row `row`.
+/// The first problem of the border under row `row`.
 fn border_problem(content: &[u8], row: usize, line: u64) -> Unreadable {
     if content.first() != Some(&b'+') {
         let expected = format!("the border under row {} of the drawing, from `+` to `+`", row + 1);
@@ -188,7 +188,7 @@ fn border_problem(content: &[u8], row: usize, line: u64) -> Unreadable {
     }
 }
 
-/// The first thing that is wrong with the top or bottom border.
+/// The first problem of the top or bottom border.
 fn outer_border_problem(content: &[u8], index: usize, line: u64) -> Unreadable {
     let which = if index == 0 { "top" } else { "bottom" };
     if content.first() != Some(&b'+') {
@@ -208,7 +208,7 @@ fn outer_border_problem(content: &[u8], index: usize, line: u64) -> Unreadable {
     }
 }
 
-/// A line that is right as far as it goes, but too short or too long.
+/// A line that is too short or too long, and correct otherwise.
 fn wrong_length(content: &[u8], line: u64) -> Unreadable {
     let message = format!(
         "expected a line of {LINE_BYTES} characters in the drawing, found {} of them",

@@ -1,22 +1,22 @@
 //! Killer sudoku: a drawing of a completed grid with its cages, and a total for each cage.
 
-mod ahead;
 mod boundaries;
 mod cages;
 mod drawing;
+mod lookahead;
 
-pub(super) use ahead::AHEAD_BYTES;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 pub(super) use boundaries::Boundaries;
 pub use cages::Totals;
+pub(super) use lookahead::LOOKAHEAD_BYTES;
 
 use super::lines::next_line;
-use super::quote::LineFound;
+use super::quote::QuotedLine;
 use crate::board::{CELLS_9, Cell, Grid, Unreadable, UnreadableCode};
 
-/// How a drawing begins, and by what a killer file is known.
+/// The start of a drawing, by which a killer file is recognised.
 pub(super) const CORNER: &[u8] = b"+---+";
 
 /// Lines of a drawing.
@@ -34,10 +34,10 @@ pub(crate) const CRLF_BYTES: usize = DRAWING_LINES * (LINE_BYTES + 2);
 /// The top border of a drawing, and the bottom one.
 const BORDER: &[u8; LINE_BYTES] = b"+---+---+---+---+---+---+---+---+---+";
 
-/// A killer diagram: the digits of the grid, and its cages with their totals.
+/// A killer diagram: the grid, and its cages with their totals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagram {
-    /// What stands in the cells.
+    /// The text of the cells.
     pub cells: Grid,
     /// The cage of each cell, in reading order, as an index into `cages`.
     pub cage_of: [u8; CELLS_9],
@@ -54,11 +54,11 @@ pub struct Cage {
     pub first: Cell,
     /// The cell that names it in the line with its total.
     pub named: Cell,
-    /// What its digits are to add up to.
+    /// The sum that its digits must have.
     pub total: u32,
 }
 
-/// The walls between the cells of a [`Diagram`]; those around the grid go without saying.
+/// The walls between the cells of a [`Diagram`]; those around the grid are implied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Walls {
     /// By row: bit `c` is set if a wall stands between the cell in column `c` (from 0) and the next.
@@ -68,7 +68,7 @@ pub struct Walls {
 }
 
 impl Default for Diagram {
-    /// A diagram of blank cells without cages, to be read into.
+    /// Blank cells without cages, to be read into.
     fn default() -> Diagram {
         Diagram {
             cells: [b' '; CELLS_9],
@@ -84,8 +84,7 @@ impl Default for Diagram {
 /// # Errors
 ///
 /// `bad-diagram`, `truncated`, `bad-cage-line` or `second-cage-total` for the first line that is
-/// not as it must be; `missing-cage-total` for the first cage that no line names, if all lines are
-/// as they must be.
+/// wrong; if none is, `missing-cage-total` for the first cage that no line names.
 ///
 /// ```
 /// use gridmark_core::format::killer::diagram;
@@ -104,14 +103,14 @@ pub fn diagram(text: &[u8], line: u64) -> Result<Diagram, Unreadable> {
     Ok(diagram)
 }
 
-/// As [`diagram`], into a diagram that is there already, whose memory is used again; what an
-/// unreadable text leaves in it is unspecified.
+/// As [`diagram`], into an existing diagram, whose memory is reused and whose contents are
+/// unspecified after an error.
 ///
 /// # Errors
 ///
 /// As [`diagram`].
 pub fn read(text: &[u8], line: u64, diagram: &mut Diagram) -> Result<(), Unreadable> {
-    let totals = match drawing::read_plain(text, &mut diagram.cells, &mut diagram.walls) {
+    let totals = match drawing::read_regular(text, &mut diagram.cells, &mut diagram.walls) {
         Some(totals) => totals,
         None => read_lines(text, line, diagram)?,
     };
@@ -120,24 +119,24 @@ pub fn read(text: &[u8], line: u64, diagram: &mut Diagram) -> Result<(), Unreada
     cages::check_totals(line, diagram)
 }
 
-/// As much of a diagram as it takes to judge it.
+/// The part of a [`Diagram`] that a kernel needs beside the totals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sketch {
-    /// What stands in the cells.
+    /// The text of the cells.
     pub cells: Grid,
-    /// The first cell of the cage of each cell; all in reading order.
+    /// For each cell, the first cell of its cage, as an index in reading order.
     pub first_of: [u8; CELLS_9],
 }
 
 impl Default for Sketch {
-    /// A sketch of nothing, to be read into.
+    /// Blank cells in one cage, to be read into.
     fn default() -> Sketch {
         Sketch { cells: [b' '; CELLS_9], first_of: [0; CELLS_9] }
     }
 }
 
-/// Reads the text of one diagram that is as nearly all are, and returns its totals; `None` if it is
-/// not so, and what `sketch` holds is unspecified then.
+/// Reads the text of one regular diagram, and returns its totals, which are read one by one; `None`
+/// if it is not regular, and then the contents of `sketch` are unspecified.
 ///
 /// ```
 /// use gridmark_core::format::killer::{Sketch, sketch};
@@ -145,14 +144,14 @@ impl Default for Sketch {
 /// let rows = "| 1   2   3   4   5   6   7   8   9 |\n".to_string() + border;
 /// let text = format!("{border}{}1 5 45\n", rows.repeat(9));
 /// let mut cages = Sketch::default();
-/// let mut totals = sketch(text.as_bytes(), &mut cages).expect("it is plain");
+/// let mut totals = sketch(text.as_bytes(), &mut cages).expect("it is regular");
 /// assert_eq!(cages.first_of[8..11], [0, 9, 9]);
 /// assert_eq!(totals.next().map(|(_, total)| total), Some(45));
 /// assert!(totals.is_empty());
 /// ```
 pub fn sketch<'a>(text: &'a [u8], sketch: &mut Sketch) -> Option<Totals<'a>> {
     let mut walls = Walls::default();
-    let totals = drawing::read_plain(text, &mut sketch.cells, &mut walls)?;
+    let totals = drawing::read_regular(text, &mut sketch.cells, &mut walls)?;
     sketch.first_of = cages::regions(&walls);
     Some(Totals::new(totals))
 }
@@ -185,6 +184,6 @@ fn bad(code: UnreadableCode, line: u64, column: usize, message: String) -> Unrea
 }
 
 fn bad_line(line: u64, expected: &str, found: &[u8]) -> Unreadable {
-    let message = format!("expected {expected}, found {}", LineFound(found));
+    let message = format!("expected {expected}, found {}", QuotedLine(found));
     bad(UnreadableCode::BadDiagram, line, 0, message)
 }
