@@ -164,12 +164,6 @@ impl Sandbox {
     }
 }
 
-/// A test cannot run here, which is told; it fails where the variable `expected` is set.
-pub fn skip(expected: &str, why: &str) {
-    assert!(std::env::var_os(expected).is_none(), "{expected} is set, but {why}");
-    eprintln!("SKIPPED, NOT TESTED: {why}");
-}
-
 /// A line whose times are blanked out.
 fn without_times(line: &str) -> String {
     const TIME: &str = "0000-00-00T00:00:00.000Z";

@@ -5,12 +5,13 @@ pub mod cases;
 pub mod crashes;
 pub mod island;
 pub mod manager;
+pub mod needs;
 pub mod random;
 pub mod reports;
 mod stream;
-pub mod tools;
 
 use island::Island;
+use needs::NOBODY;
 use reports::{Metrics, Row, rows};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
@@ -161,10 +162,9 @@ impl Sandbox {
         self.island.as_ref().map_or(path.clone(), |island| island.path(&path))
     }
 
-    /// Gives everything under the root to nobody, and has processes run as nobody, if we are root,
-    /// for whom there is nothing that may not be read. Whether that is possible.
+    /// Gives everything under the root to nobody and runs processes as nobody, if this is root, who
+    /// may read everything. Whether that is possible here.
     pub fn run_as_nobody(&mut self) -> bool {
-        const NOBODY: u32 = 65_534;
         fn give(path: &Path) {
             std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)).unwrap();
             for entry in fs::read_dir(path).into_iter().flatten().flatten() {
@@ -175,18 +175,13 @@ impl Sandbox {
             self.user = Some(NOBODY);
             give(self.root.path());
         }
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
-        command.arg("--version").stdout(Stdio::null());
-        if let Some(user) = self.user {
-            command.uid(user);
-        }
-        command.status().is_ok_and(|status| status.success())
+        needs::unprivileged_user()
     }
 
     /// The program, run where and as whom the sandbox says, with its settings.
     fn program(&self, user: Option<u32>) -> Command {
         let program = env!("CARGO_BIN_EXE_gridmark");
-        let mut command = match &self.island {
+        let command = match &self.island {
             Some(island) => island.command(program),
             None if self.calls.is_some() => self.traced(program),
             None if self.limits.is_empty() => Command::new(program),
@@ -197,6 +192,7 @@ impl Sandbox {
                 shell
             }
         };
+        let mut command = with_default_signals(&command);
         command.env_clear().stdin(Stdio::null()).envs(self.variables_of_settings());
         if let Some(user) = user {
             command.uid(user);
@@ -549,6 +545,14 @@ impl Drop for Sandbox {
             let _ = daemon.child.wait();
         }
     }
+}
+
+/// The same command with the default action for every signal. Without it the program would inherit
+/// which signals the test run ignores: under `nohup`, SIGHUP.
+fn with_default_signals(command: &Command) -> Command {
+    let mut env = Command::new("/usr/bin/env");
+    env.arg("--default-signal").arg(command.get_program()).args(command.get_args());
+    env
 }
 
 fn wait_for_end(child: &mut Child, stderr: &Stream) -> ExitStatus {

@@ -2,8 +2,8 @@
 //! builds or runs them: what they name is there, what they say agrees, and what they start runs where
 //! there is nothing but the image.
 
-use super::tool;
 use crate::kit::island::Island;
+use crate::kit::needs::find_program;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -212,7 +212,7 @@ impl Drop for Running {
 /// Files as the image has them: the program, the libraries that it is linked to, its settings.
 fn image(folder: &Path) {
     let program = Path::new(env!("CARGO_BIN_EXE_gridmark"));
-    let output = Command::new(tool("ldd").unwrap()).arg(program).output().unwrap();
+    let output = Command::new(find_program("ldd").unwrap()).arg(program).output().unwrap();
     let linked = String::from_utf8(output.stdout).unwrap();
     let files = linked.split_whitespace().filter(|word| word.starts_with('/')).map(Path::new);
     for file in files {
@@ -245,7 +245,7 @@ fn where_there_is_nothing_but_the_image_and_it_is_read_only_files_are_graded() {
          ! touch {shown}/etc/x 2>/dev/null"
     ));
     let within = |command: &[String]| {
-        let mut process = island.command(tool("chroot").unwrap());
+        let mut process = island.command(find_program("chroot").unwrap());
         process.arg(&root).args(command).env_clear().stdin(Stdio::null());
         process.env("PATH", "/usr/bin").env("GRIDMARK_PUBLISH_DISK_FREE_BYTES_MIN", "0");
         process

@@ -2,7 +2,7 @@
 //! nothing is changed.
 
 use crate::kit::cases::{classic, some};
-use crate::kit::crashes::skip;
+use crate::kit::needs::{self, need};
 use crate::kit::{Sandbox, Told};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
@@ -116,8 +116,8 @@ fn is_well(told: &Told) {
 #[test]
 fn a_machine_that_is_well_is_told_so_and_nothing_is_changed() {
     let sandbox = on_disk();
-    if sandbox.is_in_memory() {
-        eprintln!("SKIPPED, NOT TESTED: what is built lies in memory");
+    let found = (!sandbox.is_in_memory()).then_some(()).ok_or("target is on a tmpfs".into());
+    if need("a disk to build on", found, "set CARGO_TARGET_DIR to a folder on one").is_none() {
         return;
     }
     let told = examine(&sandbox);
@@ -209,15 +209,6 @@ fn links_to_folders_are_followed() {
     assert_eq!(fs::read_dir(sandbox.path("elsewhere")).unwrap().count(), 0);
 }
 
-/// A sandbox whose processes may not do everything.
-fn restricted(sandbox: &mut Sandbox) -> bool {
-    let can_run = sandbox.run_as_nobody();
-    if !can_run {
-        eprintln!("SKIPPED, NOT TESTED: nobody may not run the program");
-    }
-    can_run
-}
-
 fn permit(sandbox: &Sandbox, path: &str, mode: u32) {
     fs::set_permissions(sandbox.path(path), Permissions::from_mode(mode)).unwrap();
 }
@@ -229,7 +220,7 @@ fn what_this_user_may_not_do_is_told() {
     sandbox.write("inbox/open/secret", some(2));
     sandbox.write("state/grading", "");
     sandbox.write("reports/folders/team.csv", "");
-    if !restricted(&mut sandbox) {
+    if !sandbox.run_as_nobody() {
         return;
     }
     permit(&sandbox, "inbox/closed", 0o555);
@@ -247,8 +238,7 @@ fn what_this_user_may_not_do_is_told() {
 #[test]
 fn folders_of_another_user_are_told() {
     let mut sandbox = Sandbox::new();
-    if !rustix::process::geteuid().is_root() || !restricted(&mut sandbox) {
-        eprintln!("SKIPPED, NOT TESTED: only root can give folders to others");
+    if !needs::root() || !sandbox.run_as_nobody() {
         return;
     }
     fs::create_dir(sandbox.path("archive")).unwrap();
@@ -341,16 +331,7 @@ fn little_room_is_a_warning() {
 #[test]
 fn two_file_systems_are_told_and_tried() {
     let mut sandbox = on_disk();
-    let shm = Path::new("/dev/shm");
-    let device = |path: &Path| {
-        use std::os::unix::fs::MetadataExt;
-        path.metadata().ok().map(|found| found.dev())
-    };
-    if device(shm).is_none() || device(shm) == device(&sandbox.path("")) {
-        skip("EXPECTED_SECOND_FILE_SYSTEM", "there is no second file system at /dev/shm");
-        return;
-    }
-    let far = tempfile::tempdir_in(shm).unwrap();
+    let Some(far) = needs::second_file_system(&sandbox.path("")) else { return };
     sandbox.set("paths.inbox", far.path().display());
     let told = examine(&sandbox);
     has(&told, "moves", "warn", &["copied and synced", "two file systems", "for a MiB"]);

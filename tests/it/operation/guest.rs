@@ -1,8 +1,7 @@
 //! A guest: the system as it is here, with every change going to memory and away with the guest. It
 //! has its own processes too, so nothing that it starts outlives it. Only root can have one.
 
-use super::tool;
-use crate::kit::tools::hold;
+use crate::kit::needs::{find_program, hold, need, programs, root};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -41,31 +40,17 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// A new one, or why there can be none.
-    fn new() -> Result<Guest, String> {
-        if !rustix::process::geteuid().is_root() {
-            return Err("only root can install packages into an overlay of the system".into());
+    /// A new one, in which these programs are; none where it cannot be had.
+    pub fn with(names: &[&str]) -> Option<Guest> {
+        if !root() || !programs(names) || !programs(&["unshare", "nsenter", "chroot", "setpriv"]) {
+            return None;
         }
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(tool("unshare").ok_or("unshare is missing")?);
+        let mut command = Command::new(find_program("unshare").unwrap());
         command.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", HOST]);
-        Ok(Guest { holder: hold(command.arg(folder.path()))?, folder })
-    }
-
-    /// One in which these programs are; none, and that is said, where there can be none. Where the
-    /// variable `expected` is set, that is a failure.
-    pub fn with(programs: &[&str], expected: &str) -> Option<Guest> {
-        let missing = programs.iter().chain(&["nsenter", "chroot", "setpriv"]);
-        let guest = match missing.copied().find(|name| tool(name).is_none()) {
-            Some(missing) => Err(format!("{missing} is missing")),
-            None => Guest::new(),
-        };
-        if let Err(why) = &guest {
-            let is_expected = std::env::var_os(expected).is_some();
-            assert!(!is_expected, "{expected} is set, and there can be no guest: {why}");
-            eprintln!("SKIPPED, NOT TESTED: there can be no guest of this system: {why}");
-        }
-        guest.ok()
+        let holder = hold(command.arg(folder.path()));
+        let remedy = "run the tests with CAP_SYS_ADMIN (docker run --privileged)";
+        Some(Guest { holder: need("an overlay of this system", holder, remedy)?, folder })
     }
 
     /// What lies at this path there, as it is seen from here.
@@ -78,10 +63,10 @@ impl Guest {
     /// A command that runs there.
     pub fn command(&self, args: &[&str]) -> Command {
         let holder = format!("/proc/{}/ns", self.holder.id());
-        let mut command = Command::new(tool("nsenter").unwrap());
+        let mut command = Command::new(find_program("nsenter").unwrap());
         command.arg(format!("--mount={holder}/mnt"));
         command.arg(format!("--pid={holder}/pid_for_children"));
-        command.arg("--").arg(tool("chroot").unwrap()).arg(self.folder.path().join("root"));
+        command.arg("--").arg(find_program("chroot").unwrap()).arg(self.folder.path().join("root"));
         command
             .args(args)
             .env_clear()

@@ -1,10 +1,9 @@
 //! What the handbook and the runbook have people type.
 
 use super::handing_in::guest;
-use super::has_tool;
-use super::prometheus::EXPECTED;
 use crate::kit::Sandbox;
 use crate::kit::cases::hexudoku;
+use crate::kit::needs;
 use crate::readme;
 use std::fs;
 use std::path::Path;
@@ -128,8 +127,7 @@ fn what_is_handed_in_again_gets_its_name_back_and_attempts_keep_their_order() {
 /// On a machine that has no address but its own, as much as can be tried without an init system.
 #[test]
 fn prometheus_and_alertmanager_are_set_up_for_this_machine_alone_and_start() {
-    let tools = ["prometheus", "prometheus-alertmanager", "promtool", "amtool"];
-    if !tools.iter().all(|name| has_tool(name, EXPECTED)) {
+    if !needs::programs(&["prometheus", "prometheus-alertmanager", "promtool", "amtool"]) {
         return;
     }
     let Some(guest) = guest() else { return };

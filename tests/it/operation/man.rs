@@ -1,6 +1,6 @@
 //! The manual and the completions, which are made from the command line's own definitions.
 
-use super::{has_tool, tool};
+use crate::kit::needs::programs;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -105,7 +105,7 @@ fn the_synopsis_shows_what_each_option_takes() {
 
 #[test]
 fn completions_are_put_where_the_help_says_on_a_fresh_machine() {
-    if !has_tool("bash", "EXPECTED_BASH") {
+    if !programs(&["bash"]) {
         return;
     }
     let help = gridmark(&["completions", "--help"]);
@@ -137,10 +137,10 @@ fn completions_are_put_where_the_help_says_on_a_fresh_machine() {
 fn the_pages_are_set_without_a_warning() {
     let folder = manual();
     let mut checkers: Vec<(&str, &[&str])> = Vec::new();
-    if has_tool("groff", "EXPECTED_GROFF") {
+    if programs(&["groff"]) {
         checkers.push(("groff", &["-man", "-ww", "-Tutf8", "-z"]));
     }
-    if has_tool("mandoc", "EXPECTED_MANDOC") {
+    if programs(&["mandoc"]) {
         checkers.push(("mandoc", &["-Tlint", "-Werror"]));
     }
     for entry in fs::read_dir(folder.path().join("man/man1")).unwrap() {
@@ -168,7 +168,7 @@ fn completed(line: &str) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("gridmark.bash");
     fs::write(&script, gridmark(&["completions", "bash"])).unwrap();
-    assert!(Command::new(tool("bash").unwrap()).arg("-n").arg(&script).status().unwrap().success());
+    assert!(Command::new("bash").arg("-n").arg(&script).status().unwrap().success());
     // It finds the function as bash itself does: by what `complete` was told.
     let drive = r#"
         set -eu
@@ -195,7 +195,7 @@ fn completed(line: &str) -> BTreeSet<String> {
 
 #[test]
 fn bash_completes_commands_flags_and_values() {
-    if !has_tool("bash", "EXPECTED_BASH") {
+    if !programs(&["bash"]) {
         return;
     }
     let all = completed("gridmark ");
@@ -216,7 +216,7 @@ fn bash_completes_commands_flags_and_values() {
 #[test]
 fn other_shells_read_their_scripts() {
     for (shell, args) in [("zsh", "-n"), ("fish", "--no-execute")] {
-        if !has_tool(shell, &format!("EXPECTED_{}", shell.to_uppercase())) {
+        if !programs(&[shell]) {
             continue;
         }
         let folder = tempfile::tempdir().unwrap();

@@ -24,18 +24,6 @@ mod verify;
 
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, some};
-use crate::kit::tools::tool;
-
-/// Whether the system has this program; if not, that is said, and it is a failure where the variable
-/// `expected` is set.
-fn has_tool(name: &str, expected: &str) -> bool {
-    let is_there = tool(name).is_some();
-    if !is_there {
-        assert!(std::env::var_os(expected).is_none(), "{expected} is set, and {name} is missing");
-        eprintln!("SKIPPED, NOT TESTED: {name} is not installed");
-    }
-    is_there
-}
 
 /// A sandbox in which a team has handed in two large files and many small ones, whose rows lie between
 /// each other's; another team has some, and some lie in no folder.

@@ -1,9 +1,9 @@
 //! The real Prometheus, with the files of `deploy/prometheus`.
 
 use super::runbook::RUNBOOK;
-use super::{has_tool, tool};
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, some};
+use crate::kit::needs::{find_program, programs};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -12,9 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
-
-/// What is set where Prometheus and Alertmanager must be there.
-pub(super) const EXPECTED: &str = "EXPECTED_PROMETHEUS";
 
 /// How often Prometheus scrapes and evaluates here, so that nobody waits.
 const PERIOD: &str = "500ms";
@@ -54,7 +51,7 @@ impl Prometheus {
         assert_eq!(config.matches(PERIOD).count(), 2, "{config}");
         fs::write(folder.path().join("prometheus.yml"), config).unwrap();
         let log = File::create(folder.path().join("log")).unwrap();
-        let child = Command::new(tool("prometheus").unwrap())
+        let child = Command::new(find_program("prometheus").unwrap())
             .current_dir(folder.path())
             .args(["--config.file=prometheus.yml", "--storage.tsdb.path=data"])
             .arg("--web.listen-address=127.0.0.1:0")
@@ -190,12 +187,12 @@ impl Receiver {
     }
 }
 
-/// Runs one of the tools on files that are deployed. Whether it is there.
+/// Runs one of the tools on files that are deployed; none if it is missing.
 fn run_tool(name: &str, args: &[&str], input: Option<&str>) -> Option<Output> {
-    if !has_tool(name, EXPECTED) {
+    if !programs(&[name]) {
         return None;
     }
-    let mut child = Command::new(tool(name).unwrap())
+    let mut child = Command::new(find_program(name).unwrap())
         .args(args)
         .current_dir(deployed(""))
         .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
@@ -218,7 +215,7 @@ fn went_well(output: &Output) -> String {
 
 #[test]
 fn promtool_finds_nothing_wrong_with_the_metrics() {
-    if !has_tool("promtool", EXPECTED) {
+    if !programs(&["promtool"]) {
         return;
     }
     let mut sandbox = Sandbox::started();
@@ -268,7 +265,7 @@ fn pages_and_tickets_go_to_whom_they_are_meant_for() {
 
 #[test]
 fn every_page_of_prometheus_that_is_named_is_there() {
-    if !has_tool("prometheus", EXPECTED) {
+    if !programs(&["prometheus"]) {
         return;
     }
     let mut sandbox = Sandbox::started();
@@ -290,7 +287,7 @@ fn every_page_of_prometheus_that_is_named_is_there() {
 
 #[test]
 fn what_happens_to_the_service_reaches_the_alertmanager() {
-    if !has_tool("prometheus", EXPECTED) {
+    if !programs(&["prometheus"]) {
         return;
     }
     let mut sandbox = Sandbox::started();
@@ -327,10 +324,9 @@ fn what_happens_to_the_service_reaches_the_alertmanager() {
     });
 }
 
-/// A Prometheus that scrapes the service of a new sandbox; none, and that is said, where there is
-/// no Prometheus.
+/// A Prometheus that scrapes the service of a new sandbox; none where Prometheus is missing.
 pub(super) fn scraped() -> Option<(Sandbox, Prometheus)> {
-    if !has_tool("prometheus", EXPECTED) {
+    if !programs(&["prometheus"]) {
         return None;
     }
     let mut sandbox = Sandbox::started();

@@ -1,15 +1,12 @@
 //! The files for systemd, as far as they can be tested where it is not the system's first process.
 
-use super::{has_tool, tool};
 use crate::kit::Sandbox;
 use crate::kit::cases::{hexudoku, some};
+use crate::kit::needs::{self, find_program};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-const SYSTEMD: &str = "EXPECTED_SYSTEMD_ANALYZE";
-const STRACE: &str = "EXPECTED_STRACE";
 
 /// How exposed the service may be, of ten, as `systemd-analyze security` tells.
 const EXPOSURE_MAX: f64 = 2.0;
@@ -29,12 +26,12 @@ fn values(unit: &str, key: &str) -> Vec<String> {
 }
 
 fn output(program: &str, args: &[&str]) -> Output {
-    Command::new(tool(program).unwrap()).args(args).output().unwrap()
+    Command::new(find_program(program).unwrap()).args(args).output().unwrap()
 }
 
 #[test]
 fn the_unit_is_right_and_little_exposed() {
-    if !has_tool("systemd-analyze", SYSTEMD) {
+    if !needs::programs(&["systemd-analyze"]) {
         return;
     }
     // What it starts has to be there, so it is the program as it is built now.
@@ -72,7 +69,7 @@ fn every_command_of_the_unit_is_one_of_ours() {
 
 #[test]
 fn its_user_is_made() {
-    if !has_tool("systemd-sysusers", SYSTEMD) {
+    if !needs::programs(&["systemd-sysusers"]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -132,7 +129,7 @@ fn allowed(unit: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_program_makes_no_system_call_that_the_unit_takes_away() {
-    if !has_tool("systemd-analyze", SYSTEMD) || !has_tool("strace", STRACE) {
+    if !needs::programs(&["systemd-analyze"]) || !needs::strace() {
         return;
     }
     let unit = text("gridmark.service");

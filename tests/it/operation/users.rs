@@ -3,7 +3,7 @@
 
 use super::grade;
 use crate::kit::cases::{classic, hexudoku};
-use crate::kit::crashes::skip;
+use crate::kit::needs::{self, NOBODY};
 use crate::kit::{Sandbox, Told};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -11,20 +11,13 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-const NOBODY: u32 = 65_534;
 /// A group that is nobody's.
 const GROUP: u32 = 54_321;
 const NOTHING: [&str; 0] = [];
 
 /// Whether commands can be run by root and by nobody.
 fn has_users() -> bool {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
-    let has_users = rustix::process::geteuid().is_root()
-        && command.arg("--version").uid(NOBODY).output().is_ok_and(|told| told.status.success());
-    if !has_users {
-        skip("EXPECTED_NOBODY", "only root can run commands as root and as nobody");
-    }
-    has_users
+    needs::root() && needs::unprivileged_user()
 }
 
 /// Runs the program as nobody.
@@ -238,7 +231,7 @@ fn health_takes_no_other_service_for_that_of_a_root_into_which_one_may_not_look(
     assert_eq!(told.code, Some(1), "{told:?}");
     for words in [
         "no answer\n",
-        "cannot be told which service is this root's",
+        "the service of this root cannot be identified",
         "state/lock cannot be read by this user (uid 65534)",
         "--at 127.0.0.1:9464",
     ] {

@@ -2,9 +2,9 @@
 
 use crate::kit::Sandbox;
 use crate::kit::cases::hexudoku;
+use crate::kit::needs::second_file_system;
 use crate::kit::reports::Row;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 fn archived(row: &Row) -> String {
@@ -112,18 +112,10 @@ fn no_link_in_the_archive_leads_out_of_it() {
     assert_eq!(fs::read_dir(sandbox.path("elsewhere")).unwrap().count(), 1);
 }
 
-/// The other file system is a memory one that Linux machines have; without it there is nothing to
-/// test against, and the test says so.
 #[test]
 fn an_archive_on_another_file_system_works_as_well() {
     let mut sandbox = Sandbox::new();
-    let shm = Path::new("/dev/shm");
-    let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).ok();
-    if device(shm).is_none() || device(shm) == device(&sandbox.path("")) {
-        eprintln!("skipped: no second file system at {}", shm.display());
-        return;
-    }
-    let far = tempfile::tempdir_in(shm).unwrap();
+    let Some(far) = second_file_system(&sandbox.path("")) else { return };
     sandbox.set("paths.archive", far.path().join("archive").display());
     sandbox.start();
     for attempt in 1..=2 {

@@ -5,7 +5,8 @@
 
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, hexudoku, some};
-use crate::kit::crashes::{Copies, files, skip};
+use crate::kit::crashes::{Copies, files};
+use crate::kit::needs::second_file_system;
 use crate::kit::random::is_long;
 use gridmark::store::fail_point::Point;
 use std::collections::BTreeSet;
@@ -71,7 +72,7 @@ const PUBLISHING: Scenario = Scenario {
 const FAR: Scenario = Scenario {
     prepare: || {
         let mut sandbox = sandbox();
-        let elsewhere = second_file_system(&sandbox)?;
+        let elsewhere = second_file_system(&sandbox.path(""))?;
         sandbox.set("paths.archive", elsewhere.path().display());
         drop_all(&sandbox, 0);
         Some(Prepared { sandbox, _elsewhere: Some(elsewhere) })
@@ -86,7 +87,6 @@ const RELEASING: Scenario = Scenario {
         let mut sandbox = sandbox();
         drop_all(&sandbox, 0);
         if !sandbox.run_as_nobody() {
-            skip("EXPECTED_NOBODY", "the user nobody may not run the program");
             return None;
         }
         set_mode(&sandbox.path("inbox/team 1"), 0o555);
@@ -222,16 +222,6 @@ fn claim_in_archive(sandbox: &Sandbox, name: &str, bytes: usize) {
     sandbox.write(&path, hexudoku(name.len()));
     let inode = fs::metadata(sandbox.path(path)).unwrap().ino();
     sandbox.claim(name, name, inode, bytes);
-}
-
-fn second_file_system(sandbox: &Sandbox) -> Option<TempDir> {
-    let shm = Path::new("/dev/shm");
-    let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).ok();
-    if device(shm).is_none() || device(shm) == device(&sandbox.path("")) {
-        skip("EXPECTED_SECOND_FILE_SYSTEM", "there is no second file system at /dev/shm");
-        return None;
-    }
-    Some(tempfile::tempdir_in(shm).unwrap())
 }
 
 fn set_mode(path: &Path, mode: u32) {

@@ -3,12 +3,12 @@
 
 use crate::kit::Sandbox;
 use crate::kit::cases::hexudoku;
+use crate::kit::needs::second_file_system;
 use crate::kit::reports::Row;
 use gridmark::model::rows::CASE_HEADER;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use tempfile::TempDir;
 
 /// A sandbox that has run once and holds a claim of `p`, with four filled cells in it, but neither
@@ -154,16 +154,10 @@ fn a_failed_submission_is_moved_into_quarantine_later() {
     assert!(left.sandbox.has("archive/p~2") && !left.sandbox.has("quarantine/p~2"));
 }
 
-/// The same with the archive on another file system, if there is one, where files are copied.
+/// The same with the archive on another file system, where files are copied.
 fn far() -> Option<(Left, TempDir)> {
-    let shm = Path::new("/dev/shm");
     let mut sandbox = Sandbox::new();
-    let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).ok();
-    if device(shm).is_none() || device(shm) == device(&sandbox.path("")) {
-        eprintln!("skipped: no second file system at {}", shm.display());
-        return None;
-    }
-    let far = tempfile::tempdir_in(shm).unwrap();
+    let far = second_file_system(&sandbox.path(""))?;
     sandbox.set("paths.archive", far.path().display());
     Some((Left::with(sandbox), far))
 }

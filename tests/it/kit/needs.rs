@@ -1,0 +1,132 @@
+//! What tests need beyond cargo: programs, root, namespaces, a second file system.
+//!
+//! All of it is asked for here. Where something is missing, the test that needs it says so and
+//! returns; with `CI=true` in the environment it fails instead, so that CI leaves nothing untested.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// The user `nobody`, who may do nothing special.
+pub const NOBODY: u32 = 65_534;
+
+/// Programs that not every machine has, and how to get them.
+const PROGRAMS: [(&str, &str); 16] = [
+    ("amtool", "apt-get install prometheus-alertmanager"),
+    ("bash", "apt-get install bash"),
+    ("cargo-deb", "cargo install cargo-deb@3.8.0 --locked"),
+    ("dpkg-shlibdeps", "apt-get install dpkg-dev"),
+    ("fish", "apt-get install fish"),
+    ("groff", "apt-get install groff"),
+    ("lintian", "apt-get install lintian"),
+    ("mandoc", "apt-get install mandoc"),
+    ("prometheus", "apt-get install prometheus"),
+    ("prometheus-alertmanager", "apt-get install prometheus-alertmanager"),
+    ("promtool", "apt-get install prometheus"),
+    ("strace", "apt-get install strace"),
+    ("systemd-analyze", "apt-get install systemd"),
+    ("systemd-sysusers", "apt-get install systemd"),
+    ("systemd-tmpfiles", "apt-get install systemd"),
+    ("zsh", "apt-get install zsh"),
+];
+
+/// What was found of something that a test needs. If it is missing, says so and how to get it, and
+/// gives nothing; fails with `CI=true`.
+pub fn need<T>(what: &str, found: Result<T, String>, remedy: &str) -> Option<T> {
+    match found {
+        Ok(found) => Some(found),
+        Err(why) => {
+            let test = std::thread::current();
+            let test = test.name().unwrap_or("a test");
+            let missing = format!("{what} is missing ({why}); to get it: {remedy}");
+            assert!(std::env::var_os("CI").is_none_or(|set| set != "true"), "{missing}");
+            // The output of a test that passes is not shown if it goes the usual way.
+            let _ = writeln!(std::io::stderr(), "NOT TESTED: {test}: {missing}");
+            None
+        }
+    }
+}
+
+/// Whether the system has all of these programs.
+pub fn programs(names: &[&str]) -> bool {
+    names.iter().all(|name| {
+        let known = PROGRAMS.iter().find(|(program, _)| program == name);
+        let remedy = known.map_or("install it, or add its folder to PATH", |(_, remedy)| remedy);
+        let found = find_program(name).ok_or("not in PATH, /usr/sbin or /sbin".into());
+        need(name, found, remedy).is_some()
+    })
+}
+
+/// Where the system has this program.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    path.map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Whether we are root.
+pub fn root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    let found = is_root.then_some(()).ok_or("this is another user".into());
+    need("root", found, "run the tests as root").is_some()
+}
+
+/// Whether somebody without privileges can run the program: nobody if we are root, else ourselves.
+pub fn unprivileged_user() -> bool {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+    command.arg("--version").stdout(Stdio::null());
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY);
+    }
+    let found = match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        other => Err(format!("it cannot run the program: {other:?}")),
+    };
+    let remedy = "build in a folder that everybody may enter (CARGO_TARGET_DIR)";
+    need("a user without privileges", found, remedy).is_some()
+}
+
+/// Whether strace can trace a program.
+pub fn strace() -> bool {
+    if !programs(&["strace"]) {
+        return false;
+    }
+    let found = match Command::new("strace").args(["-o", "/dev/null", "true"]).output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    need("tracing", found, "allow ptrace (docker run --cap-add SYS_PTRACE)").is_some()
+}
+
+/// A folder on another file system than this path.
+pub fn second_file_system(near: &Path) -> Option<TempDir> {
+    let shm = Path::new("/dev/shm");
+    let device = |path: &Path| path.metadata().map(|found| found.dev()).ok();
+    let is_other = device(shm).is_some() && device(shm) != device(near);
+    let found = is_other.then_some(shm).ok_or(format!("/dev/shm is none beside {near:?}"));
+    let found = need("a second file system", found, "mount -t tmpfs none /dev/shm")?;
+    Some(tempfile::tempdir_in(found).unwrap())
+}
+
+/// Starts a command that ends with its standard input, and so with this process, however that ends.
+/// It has to print `there` once it is up; if it does not, the error is what it printed instead.
+pub fn hold(command: &mut Command) -> Result<Child, String> {
+    let mut holder = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let mut said = String::new();
+    let stdout = holder.stdout.take().unwrap();
+    BufReader::new(stdout).read_line(&mut said).map_err(|error| error.to_string())?;
+    if said.trim() == "there" {
+        return Ok(holder);
+    }
+    let output = holder.wait_with_output().map_err(|error| error.to_string())?;
+    Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+}
