@@ -1,5 +1,9 @@
-//! A copy of ledger, archive, quarantine and reports as they were at one moment, also while the service
-//! runs. The copy is a root of its own: it can be verified and served.
+//! Copies ledger, archive, quarantine and reports as of one moment, also while the service runs. The copy
+//! is a root of its own: `verify` can check it and `serve` can run on it.
+//!
+//! The ledger is copied first, in one transaction, and the copy decides what else belongs to the backup:
+//! the file of every submission in it, and of each report as many bytes as it says are committed. That
+//! is consistent without stopping the service, since archived files do not change and reports only grow.
 
 use crate::config::Settings;
 use crate::model::escape;
@@ -15,42 +19,41 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The modes of what is made, until it has that of what it is a copy of.
+/// The modes of new folders and files, until they get the mode of the original.
 const OWN_FOLDER: u32 = 0o700;
 const OWN_FILE: u32 = 0o600;
 
-/// Why no backup could be made.
+/// Why a backup failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is something already.
-    #[error("{} is there already; a backup is made into a new folder", escape::path(path))]
+    /// The folder exists and is not empty.
+    #[error("{} exists already; name a new folder for the backup", escape::path(path))]
     Occupied {
-        /// Where.
+        /// The folder for the copy.
         path: PathBuf,
     },
-    /// There is no folder to make it in.
+    /// The folder above it does not exist.
     #[error(
-        "there is no folder {}, in which {} would be made; is its disk mounted? If it is to be \
-         there, make it first",
-        escape::path(within),
-        escape::path(path)
+        "cannot create {}: the folder {} does not exist; mount its disk, or create the folder first",
+        escape::path(path),
+        escape::path(within)
     )]
     NoParent {
-        /// Where.
+        /// The folder for the copy.
         path: PathBuf,
         /// The folder that is missing.
         within: PathBuf,
     },
-    /// It would be within what it is a backup of.
+    /// It would lie in a folder that it is a backup of.
     #[error(
-        "{} is within {}, which belongs to the service; take another folder",
+        "{} lies in {}, which is a folder of the service; name another one",
         escape::path(path),
         escape::path(within)
     )]
     Within {
-        /// Where.
+        /// The folder for the copy.
         path: PathBuf,
-        /// In which folder.
+        /// The service's folder in which it would lie.
         within: PathBuf,
     },
     /// The service has never run.
@@ -62,7 +65,7 @@ pub enum Error {
     /// The ledger cannot be used.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
-    /// What is to be copied cannot be read.
+    /// An original cannot be read.
     #[error("cannot read {}", escape::path(path))]
     Read {
         /// The file or folder.
@@ -70,45 +73,46 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// A file cannot be copied.
+    /// The copy cannot be written.
     #[error("cannot copy to {}", escape::path(path))]
     Io {
-        /// The copy.
+        /// The file or folder of the copy.
         path: PathBuf,
         /// Why.
         source: io::Error,
     },
 }
 
-/// What was copied, and what was not to be had.
+/// What was copied, and what was missing.
 #[derive(Debug, Default)]
 pub struct Copied {
-    /// Files of submissions.
+    /// The number of submissions' files.
     pub files: u64,
-    /// Reports.
+    /// The number of reports.
     pub reports: u64,
-    /// Places of submissions' files where there was none.
+    /// The paths of submissions' files that did not exist.
     pub missing: Vec<PathBuf>,
-    /// Reports that are not whole; from ledger and archive they can be written anew.
+    /// Reports that are shorter than what is committed; ledger and archive can rebuild them.
     pub damaged: Vec<PathBuf>,
 }
 
-/// What is copied, and how.
+/// The original and the copy.
 struct Backup<'a> {
     archive: &'a Archive,
+    /// The folders of archive and quarantine, in this order.
     from: [PathBuf; 2],
     into: [PathBuf; 2],
-    /// Whether files get a second name instead of being copied.
+    /// Whether to make hard links instead of copies, where the file system can.
     links: bool,
 }
 
-/// Copies all that is committed into the folder `into`, which is made. With `links` the files of
-/// submissions get a second name there instead of a copy, where that is possible. `on_file` is
-/// called for each of them.
+/// Copies everything committed into `into`, a folder that is created or is empty. With `links`, files of
+/// submissions become hard links instead of copies where that is possible. Calls `on_file` for each of
+/// them.
 ///
 /// # Errors
 ///
-/// If something cannot be read or written; what was copied by then stays.
+/// Something cannot be read or written; what was copied until then stays.
 pub fn backup(
     settings: &Settings,
     into: &Path,
@@ -123,8 +127,7 @@ pub fn backup(
     if let Some(within) = folders.iter().find(|folder| into.starts_with(folder)) {
         return Err(Error::Within { path: into, within: within.clone() });
     }
-    // All the rest is what this copy tells: whatever is taken, graded or added since is not in it.
-    let ledger = begin(settings, &folders, &into)?;
+    let ledger = copy_ledger(settings, &folders, &into)?;
     let archive = Archive::of(paths.inbox(), paths.archive(), paths.quarantine());
     let backup = Backup {
         archive: &archive,
@@ -139,7 +142,7 @@ pub fn backup(
         Ok::<(), Error>(())
     })?;
     for claim in ledger.open_claims()? {
-        // It may not have been moved yet: then it is still in the inbox, and not part of a backup.
+        // A claimed file may still be in the inbox, and then it is not part of the backup.
         let place = paths.archive().join(claim.claimed.archived_as.as_path());
         copied.missing.retain(|missing| *missing != place);
     }
@@ -155,8 +158,8 @@ pub fn backup(
     Ok(copied)
 }
 
-/// Makes the root of the copy, and the ledger in it, which is then open.
-fn begin(settings: &Settings, folders: &[PathBuf; 5], into: &Path) -> Result<Ledger, Error> {
+/// Creates the root of the copy with the ledger in it; returns that ledger, open for reading.
+fn copy_ledger(settings: &Settings, folders: &[PathBuf; 5], into: &Path) -> Result<Ledger, Error> {
     let paths = &settings.paths;
     let original = paths.ledger();
     look_for_loss(&original, &paths.reports())?;
@@ -170,7 +173,7 @@ fn begin(settings: &Settings, folders: &[PathBuf; 5], into: &Path) -> Result<Led
     }
     let copy = into.join("state/ledger.db");
     ledger.copy_to(&copy)?;
-    make_alike(&original, &copy)?;
+    copy_owner_and_mode(&original, &copy)?;
     match Ledger::open_to_read(&copy)? {
         Some(ledger) => Ok(ledger),
         None => Err(Error::NoLedger { path: into.join("state") }),
@@ -185,9 +188,9 @@ fn make_empty(into: &Path) -> Result<(), Error> {
             Some(_) => Err(Error::Occupied { path: into.to_owned() }),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // What is in it, only whoever makes it may hand on.
+            // Only the user who makes the backup may look into it.
             DirBuilder::new().mode(OWN_FOLDER).create(into).map_err(|source| match into.parent() {
-                // A whole path is never made: it would hide that a disk is not mounted.
+                // Missing parents are not created: that would hide that a disk is not mounted.
                 Some(within) if source.kind() == io::ErrorKind::NotFound => {
                     Error::NoParent { path: into.to_owned(), within: within.to_owned() }
                 }
@@ -199,14 +202,14 @@ fn make_empty(into: &Path) -> Result<(), Error> {
     }
 }
 
-/// Makes a folder of the copy, of the same owner and mode as the one that is copied.
+/// Creates a folder of the copy with the owner and mode of the original.
 fn make_folder(from: &Path, to: &Path) -> Result<(), Error> {
     let made = DirBuilder::new().mode(OWN_FOLDER).create(to);
     made.map_err(|source| Error::Io { path: to.to_owned(), source })?;
-    make_alike(from, to)
+    copy_owner_and_mode(from, to)
 }
 
-/// Makes the folders below `to` that lead to this file, as they are below `from`.
+/// Creates the folders below `to` that lead to this file, like those below `from`.
 fn make_folders(from: &Path, to: &Path, file: &Name) -> Result<(), Error> {
     let (mut from, mut to) = (from.to_owned(), to.to_owned());
     for part in Path::new(file.split().0) {
@@ -219,10 +222,10 @@ fn make_folders(from: &Path, to: &Path, file: &Name) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives what was made the owner and the mode of what it is a copy of.
-fn make_alike(from: &Path, to: &Path) -> Result<(), Error> {
+/// Gives the copy `to` the owner and mode of `from`.
+fn copy_owner_and_mode(from: &Path, to: &Path) -> Result<(), Error> {
     let found = match rustix::fs::stat(from) {
-        // A folder that is not there, or not any more, is the owner's alone in the copy.
+        // Without an original, the copy stays open to its owner only.
         Err(Errno::NOENT) => return Ok(()),
         found => found.map_err(|why| Error::Read { path: from.to_owned(), source: why.into() })?,
     };
@@ -230,7 +233,7 @@ fn make_alike(from: &Path, to: &Path) -> Result<(), Error> {
     kept.map_err(|source| Error::Io { path: to.to_owned(), source })
 }
 
-/// Copies what there is of a file, up to `length` bytes, with its owner and mode; how many bytes.
+/// Copies a file up to `length` bytes, with its owner and mode; returns how many bytes it had.
 fn copy_file(file: &File, to: &Path, length: u64) -> Result<u64, Error> {
     let copied = (|| {
         let mut copy = OpenOptions::new().write(true).create_new(true).mode(OWN_FILE).open(to)?;
@@ -241,7 +244,7 @@ fn copy_file(file: &File, to: &Path, length: u64) -> Result<u64, Error> {
     copied.map_err(|source| Error::Io { path: to.to_owned(), source })
 }
 
-/// Whether there is a file.
+/// Whether `path` is a file, and not a link or a folder.
 fn is_file(path: &Path) -> Result<bool, Error> {
     use io::ErrorKind::{NotADirectory, NotFound};
     match path.symlink_metadata() {
@@ -252,16 +255,18 @@ fn is_file(path: &Path) -> Result<bool, Error> {
 }
 
 impl Backup<'_> {
+    /// Copies the file of a submission, and the note beside it if it failed.
     fn submission(&self, place: &Name, has_failed: bool, copied: &mut Copied) -> Result<(), Error> {
         let [archive, quarantine] = [0, 1].map(|at| move |name: &Name| self.file(at, name));
-        let done = if has_failed {
+        let is_copied = if has_failed {
             quarantine(&note_name(place))?;
-            // A start that follows moves it into quarantine, or it was handed in again.
+            // It may still be in the archive: only the next start moves it into quarantine. It may also
+            // be in neither, handed in again.
             quarantine(place)? || archive(place)?
         } else {
             archive(place)?
         };
-        if done {
+        if is_copied {
             copied.files += 1;
         } else if !has_failed {
             copied.missing.push(self.from[0].join(place.as_path()));
@@ -269,7 +274,7 @@ impl Backup<'_> {
         Ok(())
     }
 
-    /// Copies a file of the archive (0) or of quarantine (1); whether there was one.
+    /// Copies a file of the archive (0) or of quarantine (1); returns whether it existed.
     fn file(&self, at: usize, name: &Name) -> Result<bool, Error> {
         let (from, to) = (self.from[at].join(name.as_path()), self.into[at].join(name.as_path()));
         if !is_file(&from)? {
@@ -285,14 +290,14 @@ impl Backup<'_> {
         };
         match opened {
             Ok(file) => copy_file(&file, &to, u64::MAX).map(|_| true),
-            // It was moved meanwhile.
+            // The service has moved it meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(source) => Err(Error::Read { path: from, source }),
         }
     }
 }
 
-/// Copies the first `length` bytes of a report; whether it has so many.
+/// Copies the committed bytes of a report; returns whether it had them all.
 fn copy_report(reports: &Path, into: &Path, report: &Report) -> Result<bool, Error> {
     let from = reports.join(report.path.as_path());
     if !is_file(&from)? {

@@ -1,4 +1,4 @@
-//! `gridmark backup`: a copy of ledger, archive and reports, also while the service runs.
+//! `gridmark backup`: copies ledger, archive and reports, also while the service runs.
 
 use super::target::ServiceArgs;
 use super::{Error, print_error};
@@ -10,33 +10,33 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The exit code if a file was not there.
+/// The exit code if a submission's file is missing.
 const NOT_ALL: u8 = 1;
-/// The exit code if there is no backup.
-const TROUBLE: u8 = 2;
+/// The exit code if the backup failed.
+const FAILED: u8 = 2;
 
 /// The arguments of `gridmark backup`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The copy is of one moment: what is taken, graded or reported later is not in it, and what waits in
-the inbox is not either. It is a root of its own, which can be looked at with
+The copy shows one moment: what the service takes or grades later is not in it, nor are files that
+wait in the inbox. It is a root of its own, and can be checked with
   gridmark verify --root INTO
-To restore it, stop the service, put its folders in the place of the lost ones, and start.
+To restore it, stop the service, replace the lost folders by those of the copy, and start the service.
 
-Exit code: 0 if all is copied, 1 if the file of a submission was not there to be copied, 2 if there
-is no backup.")]
+Exit code: 0 if everything is copied, 1 if the file of a submission is missing, 2 if the backup
+failed.")]
 pub struct Args {
-    /// The new folder for the copy; the folder around it has to be there
+    /// The new folder for the copy; the folder above it must exist
     into: PathBuf,
-    /// Give the files of submissions a second name instead of copying them: quick and small, but only
-    /// on the same file system, and whoever changes one file changes both
+    /// Make hard links to submissions' files instead of copies: quick and small, but only on the same
+    /// file system, and a change to one of the two files changes both
     #[arg(long)]
     link: bool,
     #[command(flatten)]
     service: ServiceArgs,
 }
 
-/// Makes a backup and says what is in it.
+/// Makes a backup, and says what was copied and what is missing.
 ///
 /// # Errors
 ///
@@ -57,15 +57,18 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         Ok(copied) => copied,
         Err(error) => {
             print_error(&with_causes(&error));
-            return Ok(ExitCode::from(TROUBLE));
+            return Ok(ExitCode::from(FAILED));
         }
     };
     for path in &missing {
-        print_error(&format!("{}: it is gone, and not in the backup", escape::path(path)));
+        let path = escape::path(path);
+        print_error(&format!("{path}: the file is missing, here and in the backup"));
     }
     for path in &damaged {
         let path = escape::path(path);
-        print_error(&format!("{path}: rows are missing; a start from the backup writes it anew"));
+        print_error(&format!(
+            "{path}: rows are missing; a service started on the backup rebuilds the report"
+        ));
     }
     let into = escape::path(&args.into);
     writeln!(io::stdout(), "copied the ledger, {files} files and {reports} reports into {into}")

@@ -1,4 +1,4 @@
-//! `gridmark backup`, and what is restored from it.
+//! `gridmark backup`, and restoring a root from it.
 
 use super::{grade, interleaved};
 use crate::kit::cases::{classic, hexudoku};
@@ -17,7 +17,7 @@ fn backup(sandbox: &Sandbox, args: &[&str], code: i32) -> String {
     stdout + &stderr
 }
 
-/// Puts a backup in the place of what there was.
+/// Replaces the sandbox's folders by those of the backup.
 fn restore(sandbox: &Sandbox, backup: &Path) {
     for folder in ["inbox", "archive", "quarantine", "reports", "state"] {
         let _ = fs::remove_dir_all(sandbox.path(folder));
@@ -37,7 +37,7 @@ fn elsewhere() -> (TempDir, String) {
 }
 
 #[test]
-fn a_backup_that_is_made_while_the_service_works_is_whole() {
+fn a_backup_made_while_the_service_works_is_complete() {
     let mut sandbox = interleaved();
     let (elsewhere, _) = elsewhere();
     sandbox.start();
@@ -49,13 +49,13 @@ fn a_backup_that_is_made_while_the_service_works_is_whole() {
         let into = elsewhere.path().join(format!("{round}"));
         backup(&sandbox, &[into.to_str().unwrap()], 0);
         let mut verify = Command::new(env!("CARGO_BIN_EXE_gridmark"));
-        let told = verify.arg("verify").arg("--root").arg(&into).output().unwrap();
-        assert_eq!(told.status.code(), Some(0), "{}", String::from_utf8_lossy(&told.stdout));
+        let output = verify.arg("verify").arg("--root").arg(&into).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
     }
     sandbox.wait_for(42 + 4 * 21);
     sandbox.stop();
     sandbox.agrees();
-    // Each of them can be served, and ends with what was taken by then.
+    // A service can run on each of them, and finishes what was taken by then.
     for round in 0..4 {
         let mut restored = interleaved();
         restore(&restored, &elsewhere.path().join(format!("{round}")));
@@ -65,14 +65,14 @@ fn a_backup_that_is_made_while_the_service_works_is_whole() {
 }
 
 #[test]
-fn after_a_loss_the_backup_brings_back_all_that_it_held_and_goes_on_from_there() {
+fn a_restored_backup_has_everything_it_held_and_grading_continues_from_there() {
     let mut sandbox = interleaved();
     let (elsewhere, into) = elsewhere();
     grade(&mut sandbox);
     let at_backup = sandbox.report_bytes();
-    let told = backup(&sandbox, &[&into], 0);
-    assert_eq!(told, format!("copied the ledger, 42 files and 4 reports into {into}\n"));
-    // What is handed in now is in no backup.
+    let output = backup(&sandbox, &[&into], 0);
+    assert_eq!(output, format!("copied the ledger, 42 files and 4 reports into {into}\n"));
+    // These are handed in after the backup.
     sandbox.rename_in("team/small 0", hexudoku(5));
     sandbox.rename_in("team/new", hexudoku(6));
     grade(&mut sandbox);
@@ -88,14 +88,14 @@ fn after_a_loss_the_backup_brings_back_all_that_it_held_and_goes_on_from_there()
     grade(&mut sandbox);
     sandbox.agrees();
     let rows = sandbox.submissions();
-    let told = |name: &str| -> Vec<String> {
+    let attempts = |name: &str| -> Vec<String> {
         let of_name = rows.iter().filter(|row| row.get("submission") == name);
         of_name.map(|row| row.columns(&["attempt", "archived_as", "status"])).collect()
     };
-    assert_eq!(told("team/small 0").len(), 2);
-    assert_eq!(told("team/small 0")[1], "2|team/small 0~2|graded");
-    assert_eq!(told("team/new"), ["1|team/new|graded"]);
-    // What was there at the time of the backup stands there still.
+    assert_eq!(attempts("team/small 0").len(), 2);
+    assert_eq!(attempts("team/small 0")[1], "2|team/small 0~2|graded");
+    assert_eq!(attempts("team/new"), ["1|team/new|graded"]);
+    // The reports still begin with the rows that the backup had.
     for (report, text) in at_backup {
         assert!(sandbox.text(Path::new("reports").join(&report)).starts_with(&text), "{report}");
     }
@@ -103,7 +103,7 @@ fn after_a_loss_the_backup_brings_back_all_that_it_held_and_goes_on_from_there()
 }
 
 #[test]
-fn if_only_the_ledger_is_restored_files_that_it_does_not_know_are_told_and_kept() {
+fn if_only_the_ledger_is_restored_unknown_files_are_found_and_kept() {
     let mut sandbox = interleaved();
     let (_elsewhere, into) = elsewhere();
     grade(&mut sandbox);
@@ -113,12 +113,12 @@ fn if_only_the_ledger_is_restored_files_that_it_does_not_know_are_told_and_kept(
     grade(&mut sandbox);
     let whole = sandbox.report_bytes();
     fs::copy(Path::new(&into).join("state/ledger.db"), sandbox.path("state/ledger.db")).unwrap();
-    let told = sandbox.run("verify", &[] as &[&str]);
-    assert_eq!(told.code, Some(1), "{}", told.stdout);
+    let output = sandbox.run("verify", &[] as &[&str]);
+    assert_eq!(output.code, Some(1), "{}", output.stdout);
     for stray in ["archive/team/new", "archive/newcomers/p"] {
         let what =
             format!("{stray}: it lies in the archive, but the ledger has no submission there");
-        assert!(told.stdout.contains(&what), "{}", told.stdout);
+        assert!(output.stdout.contains(&what), "{}", output.stdout);
     }
     for name in ["team/new", "newcomers/p"] {
         let inbox = sandbox.path(Path::new("inbox").join(name));
@@ -132,32 +132,36 @@ fn if_only_the_ledger_is_restored_files_that_it_does_not_know_are_told_and_kept(
 }
 
 #[test]
-fn a_backup_is_made_into_a_new_folder_outside_alone() {
+fn a_backup_goes_only_into_a_new_folder_outside_the_service() {
     let mut sandbox = Sandbox::new();
     let (elsewhere, into) = elsewhere();
-    let told = backup(&sandbox, &[&into], 2);
-    assert!(told.contains("no service has run here"), "{told}");
+    let output = backup(&sandbox, &[&into], 2);
+    assert!(output.contains("no service has run here"), "{output}");
     sandbox.rename_in("p", hexudoku(6));
     sandbox.rename_in("team/p", hexudoku(7));
     grade(&mut sandbox);
     backup(&sandbox, &[&into], 0);
     let before = files(elsewhere.path());
-    let told = backup(&sandbox, &[&into], 2);
-    assert!(told.contains("is there already; a backup is made into a new folder"), "{told}");
+    let output = backup(&sandbox, &[&into], 2);
+    assert!(output.contains("exists already; name a new folder for the backup"), "{output}");
     assert_eq!(files(elsewhere.path()), before);
-    let told = backup(&sandbox, &["archive/backup"], 2);
-    assert!(told.contains("which belongs to the service; take another folder"), "{told}");
+    let output = backup(&sandbox, &["archive/backup"], 2);
+    assert!(output.contains("which is a folder of the service; name another one"), "{output}");
     assert!(!sandbox.has("archive/backup"));
-    // A disk that is not mounted.
+    // The folder above it does not exist, as if a disk were not mounted.
     let away = elsewhere.path().join("not mounted/monday");
-    let told = backup(&sandbox, &[away.to_str().unwrap()], 2);
+    let output = backup(&sandbox, &[away.to_str().unwrap()], 2);
     let missing = away.parent().unwrap();
-    assert!(told.contains(&format!("there is no folder {}, ", missing.display())), "{told}");
+    assert!(
+        output
+            .contains(&format!("the folder {} does not exist; mount its disk", missing.display())),
+        "{output}"
+    );
     assert!(!missing.exists());
 }
 
 #[test]
-fn a_backup_may_give_files_a_second_name_and_tells_what_is_gone() {
+fn a_backup_can_link_files_and_lists_missing_ones() {
     let mut sandbox = Sandbox::new();
     sandbox.rename_in("p", hexudoku(6));
     sandbox.rename_in("team/p", hexudoku(7));
@@ -167,9 +171,11 @@ fn a_backup_may_give_files_a_second_name_and_tells_what_is_gone() {
     assert!(sandbox.has("quarantine/failed"));
     fs::remove_file(sandbox.path("archive/p")).unwrap();
     fs::remove_file(sandbox.path("reports/loose.csv")).unwrap();
-    let told = backup(&sandbox, &["--link", "copy"], 1);
-    assert!(told.contains("archive/p: it is gone, and not in the backup"), "{told}");
-    assert!(told.contains("loose.csv: rows are missing; a start from the backup writes it anew"));
+    let output = backup(&sandbox, &["--link", "copy"], 1);
+    assert!(output.contains("archive/p: the file is missing, here and in the backup"), "{output}");
+    assert!(output.contains(
+        "loose.csv: rows are missing; a service started on the backup rebuilds the report"
+    ));
     let inode = |path: &str| fs::metadata(sandbox.path(path)).unwrap().ino();
     assert_eq!(inode("copy/archive/team/p"), inode("archive/team/p"));
     assert_eq!(sandbox.text("copy/quarantine/failed"), hexudoku(1));
