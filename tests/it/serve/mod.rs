@@ -3,7 +3,7 @@
 mod archive;
 mod clients;
 mod crash;
-mod deaths;
+mod crashes;
 mod disks;
 mod ends;
 mod fail_points;

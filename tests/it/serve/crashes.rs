@@ -1,5 +1,5 @@
-//! Submissions over which gridmark panics, or the whole process dies: each is tried three times and
-//! then lies in quarantine, and the others are graded as if nothing was.
+//! Poison pills: submissions over which gridmark panics or the whole process crashes. Each is tried
+//! three times and then moved to quarantine, and all others are graded.
 
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, hexudoku, some};
@@ -19,20 +19,20 @@ fn with_a_deadly(name: &str) -> Sandbox {
     sandbox
 }
 
-/// Starts it again and again until it stays; how often it died before.
-fn deaths(sandbox: &mut Sandbox, submissions: usize) -> usize {
-    for deaths in 0..10 {
+/// Starts the service again after each crash until all submissions are graded; how often it crashed.
+fn crashes(sandbox: &mut Sandbox, submissions: usize) -> usize {
+    for crashes in 0..10 {
         sandbox.spawn();
         let mut ended = None;
         while ended.is_none() && sandbox.submissions().len() < submissions {
             ended = sandbox.ended_by_itself();
         }
         let Some(ended) = ended else {
-            return deaths;
+            return crashes;
         };
         assert_eq!(ended.status.signal(), Some(6), "{}", ended.log);
     }
-    panic!("it dies for ever");
+    panic!("it crashes at every start");
 }
 
 fn assert_all_but_one_graded(sandbox: &Sandbox, bad: &str, reason: &str) {
@@ -51,10 +51,10 @@ fn assert_all_but_one_graded(sandbox: &Sandbox, bad: &str, reason: &str) {
 }
 
 #[test]
-fn a_submission_that_kills_the_process_is_in_quarantine_after_three_tries_and_the_rest_is_graded() {
+fn a_poison_pill_is_in_quarantine_after_three_crashes_and_the_rest_is_graded() {
     let mut sandbox = with_a_deadly("team 1/bad");
     sandbox.write("inbox/team 1/bad", hexudoku(3));
-    assert_eq!(deaths(&mut sandbox, OTHERS + 1), 3);
+    assert_eq!(crashes(&mut sandbox, OTHERS + 1), 3);
     sandbox.stop();
     let reason = "the process died while it was graded, 3 times";
     assert_all_but_one_graded(&sandbox, "team 1/bad", reason);
@@ -64,7 +64,7 @@ fn a_submission_that_kills_the_process_is_in_quarantine_after_three_tries_and_th
 }
 
 #[test]
-fn runs_that_end_by_themselves_count_deaths_too() {
+fn crashes_count_with_once_too() {
     let mut sandbox = with_a_deadly("bad");
     sandbox.write("inbox/bad", hexudoku(3));
     for _ in 0..3 {
@@ -79,18 +79,18 @@ fn runs_that_end_by_themselves_count_deaths_too() {
 }
 
 #[test]
-fn a_large_submission_that_kills_the_process_is_in_quarantine_after_three_tries() {
+fn a_large_poison_pill_is_in_quarantine_after_three_crashes() {
     let mut sandbox = with_a_deadly("huge");
     sandbox.write("inbox/huge", (0..300).map(|i| classic(i, "YN")).collect::<String>());
-    assert_eq!(deaths(&mut sandbox, OTHERS + 1), 3);
+    assert_eq!(crashes(&mut sandbox, OTHERS + 1), 3);
     sandbox.stop();
     let reason = "the process died while it was graded, 3 times";
     assert_all_but_one_graded(&sandbox, "huge", reason);
 }
 
-/// It dies once more just when it is about to say so: that was no try.
+/// It crashes once more just before it would report the failure: that does not count as a try.
 #[test]
-fn what_has_been_tried_three_times_is_not_tried_once_more_to_be_failed() {
+fn a_submission_that_crashed_three_times_fails_without_a_fourth_try() {
     let mut sandbox = Sandbox::started();
     sandbox.stop();
     sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
@@ -100,7 +100,7 @@ fn what_has_been_tried_three_times_is_not_tried_once_more_to_be_failed() {
     }
     sandbox.ledger().execute("UPDATE submissions SET tries = 3", []).unwrap();
     let ended = sandbox.once_dying_at(Point::GradingBegun, 1);
-    let ended = ended.expect("it says that something is being graded");
+    let ended = ended.expect("it runs to its end");
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
     let log = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(log.matches("tries=3 tries_max=3").count(), 2, "{log}");
@@ -114,7 +114,7 @@ fn a_submission_over_which_grading_panics_is_in_quarantine_after_three_tries() {
     sandbox.write("inbox/team 2/bad", hexudoku(3));
     sandbox.start();
     sandbox.wait_for(OTHERS + 1);
-    sandbox.wait_until("it is kept", |sandbox| sandbox.has("quarantine/team 2/bad"));
+    sandbox.wait_until("it is in quarantine", |sandbox| sandbox.has("quarantine/team 2/bad"));
     let metrics = sandbox.metrics();
     assert_eq!(metrics.of("gridmark_grade_errors_total"), 3.0);
     sandbox.stop();
@@ -126,13 +126,13 @@ fn a_submission_over_which_grading_panics_is_in_quarantine_after_three_tries() {
 }
 
 #[test]
-fn whoever_was_being_graded_when_the_process_was_killed_is_graded_alone_and_cleared() {
+fn a_suspect_is_graded_alone_after_a_crash_and_cleared() {
     let mut sandbox = with_a_deadly("team 0/bad");
     sandbox.write("inbox/team 0/bad", hexudoku(3));
     sandbox.spawn();
     let ended = sandbox.wait_for_end();
     assert_eq!(ended.status.signal(), Some(6), "{}", ended.log);
-    // It was the processor, not the file.
+    // The next time it does not crash: the file was not the cause.
     sandbox.set_variable("TEST_GRIDMARK_ABORT_ON", "nobody");
     sandbox.start();
     let rows = sandbox.wait_for(OTHERS + 1);
@@ -144,7 +144,7 @@ fn whoever_was_being_graded_when_the_process_was_killed_is_graded_alone_and_clea
 }
 
 #[test]
-fn what_is_graded_and_waits_for_its_commit_is_blamed_for_no_death() {
+fn a_submission_that_waits_for_its_commit_is_no_suspect() {
     let mut sandbox = Sandbox::started();
     sandbox.stop();
     let board = hexudoku(3);
@@ -152,7 +152,7 @@ fn what_is_graded_and_waits_for_its_commit_is_blamed_for_no_death() {
         sandbox.write(format!("archive/p{i}"), &board);
         sandbox.claim(&format!("p{i}"), &format!("p{i}"), 1, board.len());
     }
-    // Marks cannot be written, and a single death would be too many.
+    // Marks cannot be committed, and one crash would already fail a suspect.
     sandbox.set("publish.disk_free_bytes_min", i64::MAX).set("grade.tries_max", 1);
     for _ in 0..4 {
         sandbox.start_unready();
