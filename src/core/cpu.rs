@@ -1,7 +1,7 @@
 //! What the processor can do.
 //!
-//! The only place that may name the standard library, since detection is not in `core`. Each tier of
-//! kernels has one function here, which names every feature that the tier's functions enable.
+//! The only place that may use the standard library, since `core` cannot detect features. Each tier
+//! of kernels has one function here, which names every feature that the tier's functions enable.
 
 #![cfg(target_arch = "x86_64")]
 

@@ -30,9 +30,9 @@
 //!
 //! # Adding a kind of puzzle
 //!
-//! Start with a variant of [`Kind`], its word and its place in [`Kind::ALL`]. From there the compiler
-//! leads: each of these places has a `match` over kinds, or over what stands for them, without a
-//! wildcard.
+//! Start with a variant of [`Kind`], its word and its place in [`Kind::ALL`]. From there the
+//! compiler leads: each of these places has a `match` over kinds, or over what stands for them,
+//! without a wildcard.
 //!
 //! | where | what the new kind needs |
 //! |---|---|
@@ -41,7 +41,7 @@
 //! | `format/<kind>.rs` | a new module: `Boundaries`, which finds the ends of cases, and a reader for the text of one case |
 //! | `format/mod.rs` | a [`CaseText`](format::CaseText) that stands for it |
 //! | `format/reader.rs` | a `Stage` that holds its `Boundaries`; the message for unknown formats |
-//! | `format/checkpoint.rs` | its `Boundaries` as words, and back (the way back is a match over words: the tests of checkpoints miss it, not the compiler) |
+//! | `format/checkpoint.rs` | its `Boundaries` as words, and back (only the tests notice if the way back is missing) |
 //! | `judge/mod.rs` | how its cases are marked; a kernel under `judge/kernel` only if speed calls for one |
 //! | `judge/explain.rs` | which rules are broken, and where |
 //! | `generate/<kind>.rs` | cases with known answers, for tests, benchmarks and `gridmark doctor` |

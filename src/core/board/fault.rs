@@ -6,15 +6,23 @@ use core::fmt;
 
 /// One broken rule of a case, with its place.
 ///
-/// A list of faults is kept in the order in which they are told: by code in the order of the
-/// variants here, within a code by place in reading order (cages by their first cell).
+/// Lists of faults are in the order of reports: by code in the order of the variants here, and
+/// within a code by place in reading order (cages by their first cell).
+///
+/// ```
+/// use gridmark_core::board::{Cell, Fault};
+/// let fault = Fault::NotADigit { cell: Cell { row: 1, column: 4 }, found: b'x' };
+/// assert_eq!(fault.code(), "not-a-digit");
+/// assert_eq!(fault.at().to_string(), "r2c5");
+/// assert_eq!(fault.to_string(), "r2c5 holds x, not a digit");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A cell that holds something else than `1` to `9`.
+    /// A cell that holds anything but `1` to `9`.
     NotADigit {
         /// The cell.
         cell: Cell,
-        /// The byte that stands there.
+        /// The byte in the cell.
         found: u8,
     },
     /// A row with more than nine cells.
@@ -24,7 +32,7 @@ pub enum Fault {
         /// How many bytes the row has, trailing blanks not counted.
         length: usize,
     },
-    /// A cell that holds another digit than the puzzle gives there.
+    /// A cell that holds another digit than its given.
     GivenChanged {
         /// The cell.
         cell: Cell,
@@ -33,48 +41,48 @@ pub enum Fault {
         /// The digit of the solution, as text.
         found: u8,
     },
-    /// A house in which some digit stands more than once.
+    /// A house that holds some digit more than once.
     HouseRepeat {
         /// The house.
         house: House,
-        /// The first cell whose digit stood earlier in that house.
+        /// The first cell whose digit occurs earlier in that house.
         at: Cell,
-        /// Which digits, how often.
+        /// How often it holds each digit.
         repeats: Repeats,
     },
-    /// A cage in which some digit stands more than once.
+    /// A cage that holds some digit more than once.
     CageRepeat {
         /// Which cage.
         cage: CageFault,
-        /// The first cell whose digit stood earlier in that cage.
+        /// The first cell whose digit occurs earlier in that cage.
         at: Cell,
-        /// Which digits, how often.
+        /// How often it holds each digit.
         repeats: Repeats,
     },
     /// A cage whose digits do not add up to its total.
     CageSum {
         /// Which cage.
         cage: CageFault,
-        /// What its digits add up to.
+        /// The sum of its digits.
         sum: u32,
-        /// What they ought to add up to.
+        /// The sum that they should have.
         total: u32,
     },
 }
 
-/// The two cells by which a cage is known.
+/// The two cells that identify a cage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CageFault {
     /// Its first cell in reading order, which decides the order of faults.
     pub first: Cell,
-    /// The cell that names it in the line with its total, by which people find it.
+    /// The cell that names it in the line with its total, by which people find that line.
     pub named: Cell,
 }
 
-/// How often each digit stands in a house or cage: `counts[0]` is for digit 1.
+/// How often a house or cage holds each digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
-    /// Occurrences by digit, 1 to 9.
+    /// Occurrences by digit: `counts[0]` is for digit 1.
     pub counts: [u8; 9],
 }
 
@@ -95,7 +103,7 @@ impl Fault {
 
     /// The cell of this fault, as it stands in the `at` column.
     ///
-    /// For a repeat it is the first cell whose digit stood earlier in that house or cage; for a
+    /// For a repeat it is the first cell whose digit occurs earlier in that house or cage; for a
     /// wrong total the cell that the cage's line names; for a long row its tenth cell.
     pub const fn at(&self) -> Cell {
         match self {
@@ -112,13 +120,18 @@ impl fmt::Display for Fault {
         match self {
             Fault::NotADigit { cell, found: b' ' } => write!(f, "{cell} is blank"),
             Fault::NotADigit { cell, found } => {
-                write!(f, "{cell} holds {}, not a digit", Shown(*found))
+                write!(f, "{cell} holds {}, not a digit", Readable(*found))
             }
             Fault::RowLength { row, length } => {
                 write!(f, "row {} has {length} cells, not 9", u32::from(*row) + 1)
             }
             Fault::GivenChanged { cell, given, found } => {
-                write!(f, "{cell} holds {}, but {} is given there", Shown(*found), Shown(*given))
+                write!(
+                    f,
+                    "{cell} holds {}, but {} is given there",
+                    Readable(*found),
+                    Readable(*given)
+                )
             }
             Fault::HouseRepeat { house, repeats, .. } => write!(f, "{house} has {repeats}"),
             Fault::CageRepeat { cage, repeats, .. } => {
@@ -145,10 +158,10 @@ impl fmt::Display for Repeats {
     }
 }
 
-/// A byte of somebody's text as people can read it: printable ASCII as it is, the rest by number.
-struct Shown(u8);
+/// A byte of input for people to read: printable ASCII unchanged, the rest by number.
+struct Readable(u8);
 
-impl fmt::Display for Shown {
+impl fmt::Display for Readable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             b' ' => f.write_str("a blank"),

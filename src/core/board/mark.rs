@@ -10,16 +10,16 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
-/// How many faults a mark tells in words; the rest are counted.
-const FAULTS_TOLD: usize = 10;
+/// How many faults are put in words; the rest are only counted.
+const FAULTS_DESCRIBED_MAX: usize = 10;
 
 /// What a case gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// All rules are kept (killer and classic).
     Correct,
-    /// Some rule is broken (killer and classic): at least one fault, in the order in which they
-    /// are told.
+    /// Some rule is broken (killer and classic): at least one fault, in the order of reports (see
+    /// [`Fault`]).
     Wrong(Vec<Fault>),
     /// What Lazy Larry did (hexudoku).
     Counted(Counted),
@@ -34,7 +34,7 @@ pub struct Counted {
     pub filled: u16,
     /// Cells that stayed blank.
     pub blank: u16,
-    /// Houses in which the board, as it was handed in, held some digit more than once.
+    /// Houses that hold some digit more than once before anything is filled.
     pub conflicts: u16,
 }
 
@@ -45,9 +45,9 @@ pub enum Verdict {
     Correct,
     /// Some rule is broken.
     Wrong,
-    /// It could not be read.
+    /// The case could not be read.
     Unreadable,
-    /// Lazy Larry's count.
+    /// Lazy Larry's count, which is neither correct nor wrong.
     Counted,
 }
 
@@ -106,25 +106,25 @@ impl fmt::Display for Unreadable {
 /// The kinds of mistake that make a case unreadable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnreadableCode {
-    /// The file is of no known kind.
+    /// The file is not of a known kind.
     UnknownFormat,
-    /// A killer drawing that is not drawn as drawings are.
+    /// A killer drawing with a wrong line.
     BadDiagram,
-    /// A killer line that is not row, column and total of a cage.
+    /// A line below a killer drawing that is not the row, column and total of a cage.
     BadCageLine,
     /// A cage without a total.
     MissingCageTotal,
     /// A cage with two totals.
     SecondCageTotal,
-    /// A number of solutions that is none.
+    /// Something else where a number of solutions is expected.
     BadCount,
-    /// A classic puzzle with something else than givens and open cells.
+    /// A classic puzzle with anything but givens and open cells, or a row of wrong length.
     BadGiven,
-    /// A hexudoku board with a character that does not belong there, or a row of wrong length.
+    /// A hexudoku board with a character that is not allowed, or a row of wrong length.
     BadCharacter,
     /// The input ends too early.
     Truncated,
-    /// Something follows where nothing more is expected.
+    /// Something follows a block that does not start another one.
     TrailingData,
     /// A line or case is larger than the setting allows.
     TooLarge,
@@ -160,9 +160,15 @@ impl Mark {
         }
     }
 
-    /// The answer of the source problem for a case of this kind: `OK`/`NotOK`, `Y`/`N`, or the
-    /// count; an unreadable case answers as the worst one does (`NotOK`, `N`, `0`), so that the
-    /// others keep their place.
+    /// The answer of the source problem for a case of this kind: `OK` or `NotOK`, `Y` or `N`, or
+    /// the count. An unreadable case has the answer of a wrong one (`NotOK`, `N`, `0`), so that the
+    /// answers of the others keep their places.
+    ///
+    /// ```
+    /// use gridmark_core::{Kind, board::Mark};
+    /// assert_eq!(Mark::Correct.answer(Kind::Killer), "OK");
+    /// assert_eq!(Mark::Correct.answer(Kind::Classic), "Y");
+    /// ```
     pub fn answer(&self, kind: Kind) -> Cow<'static, str> {
         match (kind, self) {
             (Kind::Killer, Mark::Correct) => "OK".into(),
@@ -174,13 +180,13 @@ impl Mark {
         }
     }
 
-    /// The mark in plain English: the first ten faults and how many more there are, or why the
-    /// case could not be read, or how many conflicts a hexudoku board starts with; empty if there
-    /// is nothing to say.
+    /// The mark in plain English, as it stands in the `detail` column: the first ten faults and how
+    /// many more there are, or why the case could not be read, or how many conflicts a hexudoku
+    /// board starts with; empty otherwise.
     pub fn detail(&self) -> String {
         match self {
             Mark::Correct => String::new(),
-            Mark::Wrong(faults) => told(faults),
+            Mark::Wrong(faults) => describe(faults),
             Mark::Counted(Counted { conflicts: 0, .. }) => String::new(),
             Mark::Counted(Counted { conflicts: 1, .. }) => {
                 "the board starts with 1 conflict".into()
@@ -193,17 +199,18 @@ impl Mark {
     }
 }
 
-fn told(faults: &[Fault]) -> String {
-    /// About how many bytes a fault is told in.
+fn describe(faults: &[Fault]) -> String {
+    /// About how many bytes the description of a fault has.
     const FAULT_BYTES: usize = 48;
-    let mut text = String::with_capacity((faults.len().min(FAULTS_TOLD) + 1) * FAULT_BYTES);
-    for (i, fault) in faults.iter().take(FAULTS_TOLD).enumerate() {
+    let mut text =
+        String::with_capacity((faults.len().min(FAULTS_DESCRIBED_MAX) + 1) * FAULT_BYTES);
+    for (i, fault) in faults.iter().take(FAULTS_DESCRIBED_MAX).enumerate() {
         text.push_str(if i == 0 { "" } else { "; " });
         // Writing to memory cannot fail.
         let _ = write!(text, "{fault}");
     }
-    if faults.len() > FAULTS_TOLD {
-        let _ = write!(text, "; and {} more", faults.len() - FAULTS_TOLD);
+    if faults.len() > FAULTS_DESCRIBED_MAX {
+        let _ = write!(text, "; and {} more", faults.len() - FAULTS_DESCRIBED_MAX);
     }
     text
 }

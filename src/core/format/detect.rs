@@ -4,8 +4,8 @@ use super::lines::{integer, trim_end, trim_start};
 use super::{hexudoku, killer};
 use crate::Kind;
 
-/// The kind that a file's name forces: its extension is the [word](Kind::word) of a kind, in upper or
-/// lower case. `name` may be a path with `/` between its parts.
+/// The kind that a file's name forces: its extension is the [word](Kind::word) of a kind, in upper
+/// or lower case. `name` may be a path with `/` between its parts.
 ///
 /// ```
 /// use gridmark_core::{Kind, format::kind_by_name};

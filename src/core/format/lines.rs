@@ -112,8 +112,8 @@ impl Lines<'_> {
         true
     }
 
-    /// Consumes byte-order marks, which occur wherever one file was appended to another; false if the
-    /// window ends inside what may be one.
+    /// Consumes byte-order marks, which occur wherever one file was appended to another; false if
+    /// the window ends inside what may be one.
     pub fn skip_bom(&mut self) -> bool {
         while self.window[self.at..].starts_with(BOM) {
             self.at += BOM.len();

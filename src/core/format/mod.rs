@@ -17,21 +17,21 @@
 //! - *classic*: the count of a block says how many lines follow, so lines are only counted. A line
 //!   that should be a count and is not is skipped, up to the next count.
 //! - *killer*: nothing says how many cage lines there are, and a damaged drawing may have lost or
-//!   gained lines. So a diagram ends where the next drawing begins, which is decided by the shape of
-//!   the lines ahead (`killer/lookahead.rs`). Damage to one diagram costs that diagram alone.
+//!   gained lines. So a diagram ends where the next drawing begins, which is decided by the shape
+//!   of the lines ahead (`killer/lookahead.rs`). Damage to one diagram costs that diagram alone.
 //!
-//! A boundary never depends on where a window ends: a case is found once all of it, and what must be
-//! known of the text behind it, is in the window; until then the reader asks for more. That is why
-//! windows have a [least size](Reader::window_bytes_min), and why the state between two windows is
-//! small enough to be a [checkpoint](Reader::checkpoint) of one line.
+//! A boundary never depends on where a window ends: a case is found once all of it, and what must
+//! be known of the text behind it, is in the window; until then the reader asks for more. That is
+//! why windows have a [least size](Reader::window_bytes_min), and why the state between two windows
+//! is small enough to be a [checkpoint](Reader::checkpoint) of one line.
 //!
 //! # Regular text
 //!
 //! Nearly all files are written by programs and are *regular*: rows of the proper length without
-//! stray blanks, all of which end in LF or all in CRLF. Regular text is found by a few comparisons of
-//! whole vectors, and its cases are marked as they lie in the window ([`Rows::Lf`], [`Rows::CrLf`]).
-//! Everything else goes line by line ([`Rows::Any`]). Both ways find the same cases and lead to the
-//! same marks; only their speed differs.
+//! stray blanks, all of which end in LF or all in CRLF. Regular text is found by a few comparisons
+//! of whole vectors, and its cases are marked as they lie in the window ([`Rows::Lf`],
+//! [`Rows::CrLf`]). Everything else goes line by line ([`Rows::Any`]). Both ways find the same
+//! cases and lead to the same marks; only their speed differs.
 
 mod checkpoint;
 pub mod classic;

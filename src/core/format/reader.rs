@@ -12,8 +12,8 @@ use alloc::string::String;
 /// The lowest limit on the bytes of a case.
 const CASE_BYTES_MIN: usize = 1024;
 
-/// The highest limit on the bytes of a case: no window is that long, and sums of indices into one do
-/// not overflow.
+/// The highest limit on the bytes of a case: no window is that long, and sums of indices into one
+/// do not overflow.
 const CASE_BYTES_MAX: usize = usize::MAX / 4;
 
 /// How many bytes a window needs beside the longest case: for a byte-order mark before it, its line

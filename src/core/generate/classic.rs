@@ -40,7 +40,8 @@ struct Family {
 enum Free {
     /// In everything: nothing can be given.
     All,
-    /// In the places of the first `digits_free` of `digits`, and in the order of the rows of a band.
+    /// In the places of the first `digits_free` of `digits`, and in the order of the rows of a
+    /// band.
     Some { digits: [u8; 9], digits_free: usize, band: Option<usize> },
 }
 

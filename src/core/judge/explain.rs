@@ -1,13 +1,11 @@
-//! Which rules are broken, and where, for the cases that a kernel found wrong.
-//!
-//! Faults are told by code, and within one code in reading order; see [`Fault`].
+//! Which rules are broken, and where, for the cases that no kernel found correct.
 
 use crate::board::{CELLS_9, CageFault, Cell, Fault, Grid, HOUSES_9, House, Repeats};
 use crate::format::classic::Solution;
 use crate::format::killer::{Cage, Diagram};
 use alloc::vec::Vec;
 
-/// Faults for which there is room from the start: one wrong cell breaks three houses.
+/// How many faults there is room for from the start: one wrong cell breaks three houses.
 const FAULTS_EXPECTED: usize = 4;
 
 /// The set that holds the digit of each byte of text, and no digit for other bytes.
@@ -21,7 +19,17 @@ const SET_OF: [u16; 256] = {
     table
 };
 
-/// The faults of a classic solution; none if it is right.
+/// The faults of a classic solution, in the order of [`Fault`]; none if it is correct.
+///
+/// `givens` are text as in [`Puzzle`](crate::format::Puzzle): `b'1'` to `b'9'`, or `b'.'` for an
+/// open cell.
+///
+/// ```
+/// use gridmark_core::{format::classic::solution, judge::explain_classic};
+/// let rows = ["123456789", "456789123", "789123456"].map(|row| row.to_string() + "\n").concat();
+/// let faults = explain_classic(&solution(rows.repeat(3).as_bytes()), &[b'.'; 81]);
+/// assert_eq!(faults[0].to_string(), "column 1 has 1 3 times and 4 3 times and 7 3 times");
+/// ```
 pub fn explain_classic(solution: &Solution, givens: &Grid) -> Vec<Fault> {
     let Solution { cells, long_rows } = solution;
     let no_digits = cells_where(|cell| digit(cells[cell]).is_none());
@@ -31,32 +39,32 @@ pub fn explain_classic(solution: &Solution, givens: &Grid) -> Vec<Fault> {
     let houses = Houses::of(cells);
     let faults = no_digits.count_ones() + changed.count_ones() + houses.broken.count_ones();
     let mut faults = Vec::with_capacity(faults as usize + long_rows.clone().count());
-    not_digits(cells, no_digits, &mut faults);
+    push_not_digits(cells, no_digits, &mut faults);
     faults.extend(long_rows.map(|(length, row)| Fault::RowLength { row, length: *length }));
     faults.extend(bits(changed).map(|cell| Fault::GivenChanged {
         cell: Cell::of_9(cell),
         given: givens[cell],
         found: cells[cell],
     }));
-    houses.tell(cells, &mut faults);
+    houses.push_repeats(cells, &mut faults);
     faults
 }
 
-/// The faults of a killer diagram; none if it is right.
+/// The faults of a killer diagram, in the order of [`Fault`]; none if it is correct.
 pub fn explain_killer(diagram: &Diagram) -> Vec<Fault> {
     let Diagram { cells, cage_of, cages, .. } = diagram;
     let mut faults = Vec::with_capacity(FAULTS_EXPECTED);
-    not_digits(cells, cells_where(|cell| digit(cells[cell]).is_none()), &mut faults);
+    push_not_digits(cells, cells_where(|cell| digit(cells[cell]).is_none()), &mut faults);
     let houses = Houses::of(cells);
     faults.reserve(houses.broken.count_ones() as usize);
-    houses.tell(cells, &mut faults);
+    houses.push_repeats(cells, &mut faults);
     let mut counters = [0; CELLS_9];
     for (text, cage) in cells.iter().zip(cage_of) {
-        counters[usize::from(*cage)] += COUNT_OF[usize::from(*text)];
+        counters[usize::from(*cage)] += CAGE_COUNTER_OF[usize::from(*text)];
     }
     let fault = |cage: &Cage| CageFault { first: cage.first, named: cage.named };
     for (number, (cage, counter)) in cages.iter().zip(&counters).enumerate() {
-        if counter & REPEATED_8 != 0 {
+        if counter & CAGE_REPEATED != 0 {
             let members = (0..CELLS_9).filter(|cell| usize::from(cage_of[*cell]) == number);
             let repeats = repeats(cells, members);
             faults.extend(repeats.map(|(at, repeats)| Fault::CageRepeat {
@@ -68,7 +76,7 @@ pub fn explain_killer(diagram: &Diagram) -> Vec<Fault> {
     }
     for (cage, counter) in cages.iter().zip(&counters) {
         let (sum, others) = ((counter >> SUM_SHIFT) as u16, counter >> OTHERS_SHIFT);
-        // The sum of a cage with a cell that is no digit is not judged.
+        // The sum of a cage is not judged if one of its cells is not a digit.
         if others == 0 && u32::from(sum) != cage.total {
             let (cage, sum, total) = (fault(cage), sum.into(), cage.total);
             faults.push(Fault::CageSum { cage, sum, total });
@@ -82,12 +90,12 @@ fn digit(text: u8) -> Option<u8> {
     matches!(text, b'1'..=b'9').then(|| text - b'0')
 }
 
-/// The cells of which it is so, one bit a cell.
-fn cells_where(is_so: impl Fn(usize) -> bool) -> u128 {
-    // In two steps, the first of which is done for many cells at a time.
+/// The cells for which `condition` holds, one bit a cell.
+fn cells_where(condition: impl Fn(usize) -> bool) -> u128 {
+    // In two steps, so that the compiler takes many cells at a time in the first.
     let mut flags = [0; CELLS_9.next_multiple_of(8)];
     for (cell, flag) in flags[..CELLS_9].iter_mut().enumerate() {
-        *flag = u8::from(is_so(cell));
+        *flag = u8::from(condition(cell));
     }
     let eights = flags.as_chunks().0;
     if eights.iter().fold(0, |any, flags| any | u64::from_le_bytes(*flags)) == 0 {
@@ -100,7 +108,7 @@ fn cells_where(is_so: impl Fn(usize) -> bool) -> u128 {
     })
 }
 
-/// The numbers of the bits that are set, from the lowest.
+/// The numbers of the bits that are set, lowest first.
 fn bits(mut set: u128) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let bit = (set != 0).then(|| set.trailing_zeros() as usize);
@@ -109,13 +117,13 @@ fn bits(mut set: u128) -> impl Iterator<Item = usize> {
     })
 }
 
-fn not_digits(cells: &Grid, no_digits: u128, faults: &mut Vec<Fault>) {
+fn push_not_digits(cells: &Grid, no_digits: u128, faults: &mut Vec<Fault>) {
     let fault = |cell| Fault::NotADigit { cell: Cell::of_9(cell), found: cells[cell] };
     faults.extend(bits(no_digits).map(fault));
 }
 
-/// Four bits a digit, in which a house with nine cells can count it; nothing for other bytes.
-const COUNTER_OF: [u64; 256] = {
+/// Four bits a digit, enough to count it in a house of nine cells; zero for other bytes.
+const HOUSE_COUNTER_OF: [u64; 256] = {
     let mut table = [0; 256];
     let mut digit = 0;
     while digit < 9 {
@@ -125,14 +133,14 @@ const COUNTER_OF: [u64; 256] = {
     table
 };
 
-/// The bits of a counter that are set if some digit is there more than once.
-const REPEATED_4: u64 = 0xE_EEEE_EEEE;
+/// The bits of a counter of which one is set if some digit occurs more than once.
+const HOUSE_REPEATED: u64 = 0xE_EEEE_EEEE;
 
-/// What stands in the 27 houses.
+/// The digits of the 27 houses.
 struct Houses {
-    /// How often each digit stands in each house, in the order of [`House::all_9`].
+    /// How often each house holds each digit, in the order of [`House::all_9`].
     counters: [[u64; 9]; 3],
-    /// Those in which some digit stands more than once, one bit a house.
+    /// The houses that hold some digit more than once, one bit a house.
     broken: u32,
 }
 
@@ -145,7 +153,7 @@ impl Houses {
             let mut in_rows = [0; 3];
             let mut in_boxes = [0; 3];
             for (cells, in_row) in band.as_chunks::<9>().0.iter().zip(&mut in_rows) {
-                let counters = cells.map(|text| COUNTER_OF[usize::from(text)]);
+                let counters = cells.map(|text| HOUSE_COUNTER_OF[usize::from(text)]);
                 let [a, b, c, d, e, f, g, h, i] = counters;
                 let threes = [a + b + c, d + e + f, g + h + i];
                 *in_row = threes.iter().sum();
@@ -159,12 +167,12 @@ impl Houses {
             .as_flattened()
             .iter()
             .rev()
-            .fold(0, |broken, counter| broken << 1 | u32::from(counter & REPEATED_4 != 0));
+            .fold(0, |broken, counter| broken << 1 | u32::from(counter & HOUSE_REPEATED != 0));
         Houses { counters, broken }
     }
 
-    /// Tells the houses in which some digit stands more than once.
-    fn tell(&self, cells: &Grid, faults: &mut Vec<Fault>) {
+    /// Appends a fault for each house that holds some digit more than once.
+    fn push_repeats(&self, cells: &Grid, faults: &mut Vec<Fault>) {
         faults.extend(bits(self.broken.into()).map(|number| {
             let nth = (number % 9) as u8;
             let house = match number / 9 {
@@ -178,7 +186,7 @@ impl Houses {
     }
 }
 
-/// The first cell of a house whose digit stood earlier in it, if there is one.
+/// The first cell of a house whose digit occurs earlier in it, provided that there is one.
 fn first_repeat(cells: &Grid, house: &[u8; 9]) -> Cell {
     let (mut once, mut again) = (0, 0u32);
     for (place, cell) in house.iter().enumerate() {
@@ -189,7 +197,7 @@ fn first_repeat(cells: &Grid, house: &[u8; 9]) -> Cell {
     Cell::of_9(house[again.trailing_zeros().min(8) as usize].into())
 }
 
-/// A byte a digit instead of four bits.
+/// The counts of a counter, a byte a digit instead of four bits.
 fn counts(counter: u64) -> [u8; 9] {
     let spread = |word: u64, bits: u32, mask: u64| (word | word << bits) & mask;
     let eight = spread(counter & 0xFFFF_FFFF, 16, 0x0000_FFFF_0000_FFFF);
@@ -201,9 +209,9 @@ fn counts(counter: u64) -> [u8; 9] {
     counts
 }
 
-/// What each byte of text adds to a counter: one in the byte that counts its digit, and the digit
-/// to the sum; or one to the cells that hold none.
-const COUNT_OF: [u128; 256] = {
+/// What each byte of text adds to a counter: one to the count of its digit, a byte each, and the
+/// digit to the sum; or one to the number of cells without a digit.
+const CAGE_COUNTER_OF: [u128; 256] = {
     let mut table = [1 << OTHERS_SHIFT; 256];
     let mut digit = 0;
     while digit < 9 {
@@ -219,19 +227,19 @@ const SUM_SHIFT: u32 = 80;
 /// Where the number of cells without a digit begins in a counter.
 const OTHERS_SHIFT: u32 = 96;
 
-/// The bits of a counter of which one is set if some digit is there more than once.
-const REPEATED_8: u128 = 0xFE_FEFE_FEFE_FEFE_FEFE;
+/// The bits of a counter of which one is set if some digit occurs more than once.
+const CAGE_REPEATED: u128 = 0xFE_FEFE_FEFE_FEFE_FEFE;
 
-/// How often each digit stands in a region, whose cells come in reading order, and the first cell
-/// whose digit stood earlier in it; `None` if no digit stands there more than once.
+/// The first cell of a region whose digit occurs earlier in it, and how often the region holds each
+/// digit; `None` if it holds none more than once. The cells come in reading order.
 fn repeats(cells: &Grid, region: impl Iterator<Item = usize>) -> Option<(Cell, Repeats)> {
     let (mut once, mut counts, mut first) = (0, 0, usize::MAX);
     for cell in region {
         let text = usize::from(cells[cell]);
-        let stood_earlier = once & SET_OF[text] != 0;
-        first = first.min(if stood_earlier { cell } else { usize::MAX });
+        let occurs_earlier = once & SET_OF[text] != 0;
+        first = first.min(if occurs_earlier { cell } else { usize::MAX });
         once |= SET_OF[text];
-        counts += COUNT_OF[text];
+        counts += CAGE_COUNTER_OF[text];
     }
     let counts = *counts.to_le_bytes().first_chunk()?;
     (first < CELLS_9).then(|| (Cell::of_9(first), Repeats { counts }))

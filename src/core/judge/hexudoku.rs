@@ -1,15 +1,13 @@
 //! Lazy Larry, one board at a time.
 
 use crate::board::Counted;
-use crate::format::hexudoku::{BLANK, Board};
+use crate::format::hexudoku::{BLANK, Board, SIDE};
 
-/// Cells of a row.
-const SIDE: usize = 16;
-
-/// Fills `board` as Lazy Larry does, and says what became of it.
+/// Fills `board` as Lazy Larry does, and counts.
 ///
-/// One pass, left to right and top to bottom: each blank takes the smallest digit that is not yet
-/// in its row, column or box, digits placed so far included; if there is none it stays blank.
+/// One pass in reading order: each blank takes the smallest digit that is not yet in its row,
+/// column or box, digits placed so far included; if there is none it stays blank. Values above
+/// [`BLANK`] count as blank.
 ///
 /// ```
 /// use gridmark_core::{format::hexudoku::BLANK, judge::hexudoku::fill};
@@ -45,9 +43,9 @@ pub fn fill(board: &mut Board) -> Counted {
 /// The digits of a house, as sets: bit 0 is for digit 0.
 #[derive(Clone, Copy, Default)]
 struct Digits {
-    /// Those that are there.
+    /// Those that occur.
     once: u16,
-    /// Those that are there more than once.
+    /// Those that occur more than once.
     twice: u16,
 }
 

@@ -1,8 +1,18 @@
 //! What is right: from cases to marks.
 //!
-//! Part of the pure core. A [`Judge`] marks the cases that a [`Reader`](crate::format::Reader)
-//! found. Its kernels answer only right or wrong, many boards at a time and in a [`Tier`] for what
-//! the processor can do; which rules are broken, and where, is found out for the wrong cases alone.
+//! A [`Judge`] marks the cases that a [`Reader`](crate::format::Reader) found.
+//!
+//! # Mark first, explain later
+//!
+//! Most cases are correct, and all that must be known of those is that they are. So a
+//! [kernel](kernel) first marks a batch of regular cases at once, and answers with one bit a case:
+//! correct, or not known to be. Only the others are read by themselves and explained
+//! ([`explain_classic`], [`explain_killer`]): which rules are broken, and where. An explanation
+//! without faults is the mark *correct*, so a kernel may leave any case to it; a kernel must only
+//! never call a wrong case correct.
+//!
+//! Both ways, and every [`Tier`] of the kernels, must agree to the last byte of a report. The tests
+//! compare all of them with each other and with a slow oracle.
 
 mod explain;
 pub mod hexudoku;
@@ -16,10 +26,11 @@ pub use kernel::{Tier, UnsupportedTier};
 use crate::board::{Counted, Fault, Grid, Mark};
 use crate::format::{Case, CaseText, Puzzle, Rows, classic, hexudoku as boards, killer};
 
-/// Cases that are judged at a time.
+/// How many cases are judged at a time.
 const BATCH: usize = kernel::LANES;
 
-/// Hexudoku boards that are judged at a time: their kernel takes any number, and much memory.
+/// How many hexudoku boards are judged at a time: their kernel takes any number, and clears much
+/// memory in each call.
 const BOARDS: usize = 16 * kernel::LANES;
 
 /// Marks cases; the same cases get the same marks in every tier.
@@ -53,14 +64,14 @@ impl Judge {
 
     /// Marks `cases` and appends one mark a case to `marks`, in the same order.
     ///
-    /// `window` is the one in which the cases were found, `puzzles` those found with them; `cases`
-    /// may be a part of them. A solution of nine bytes can have more than a hundred faults, so
-    /// whoever is to keep within his memory marks some hundreds of cases at a time.
+    /// `window` is the one in which the cases were found, and `puzzles` those found with them;
+    /// `cases` may be a part of those found. A solution of nine bytes can have more than a hundred
+    /// faults, so a caller that must bound its memory marks some hundreds of cases at a time.
     ///
     /// # Panics
     ///
-    /// If a case lies outside `window` or refers to a puzzle that is not there: then they were not
-    /// found together.
+    /// If a case is outside `window` or refers to a puzzle that is not there, since then they were
+    /// not found together.
     pub fn mark(&self, window: &[u8], cases: &[Case], puzzles: &[Puzzle], marks: &mut Vec<Mark>) {
         marks.reserve(cases.len());
         let work = Work { tier: self.tier, window, puzzles };
@@ -72,10 +83,10 @@ impl Judge {
                     (CaseText::Classic { .. }, _) => work.solutions(batch, &mut scratch, marks),
                     (CaseText::Killer, _) => work.diagrams(batch, &mut scratch.diagram, marks),
                     (CaseText::Hexudoku, Rows::Lf) => {
-                        work.plain_boards::<272>(batch, &mut scratch.counts, marks);
+                        work.regular_boards::<272>(batch, &mut scratch.counts, marks);
                     }
                     (CaseText::Hexudoku, Rows::CrLf) => {
-                        work.plain_boards::<288>(batch, &mut scratch.counts, marks);
+                        work.regular_boards::<288>(batch, &mut scratch.counts, marks);
                     }
                     (CaseText::Hexudoku, Rows::Any) => {
                         marks.extend(batch.iter().map(|case| work.board(case)));
@@ -87,7 +98,7 @@ impl Judge {
     }
 }
 
-/// What cases are marked with.
+/// What all batches of a call share.
 struct Work<'a> {
     tier: Tier,
     window: &'a [u8],
@@ -102,40 +113,41 @@ impl<'a> Work<'a> {
     fn givens(&self, case: &Case) -> (usize, &'a Grid) {
         match case.text {
             CaseText::Classic { puzzle } => (puzzle, &self.puzzles[puzzle].givens),
-            _ => unreachable!("a batch holds cases of one sort"),
+            _ => unreachable!("a batch holds cases of one kind of text"),
         }
     }
 
-    /// The texts of cases that all have `BYTES` bytes, if nothing is between them.
+    /// The texts of cases that all have `BYTES` bytes, in place, if nothing is between them.
     fn texts_in_place<const BYTES: usize>(&self, batch: &[Case]) -> Option<&'a [[u8; BYTES]]> {
         let text = &self.window[batch[0].start..batch[batch.len() - 1].end];
         (text.len() == batch.len() * BYTES).then_some(text.as_chunks().0)
     }
 
-    /// Solutions however they lie: a batch as most of them do.
+    /// Solutions of any layouts: the first regular one decides the layout that the batch is marked
+    /// in.
     fn solutions(&self, batch: &[Case], scratch: &mut Scratch, marks: &mut Vec<Mark>) {
         match batch.iter().map(|case| case.rows).find(|rows| *rows != Rows::Any) {
             Some(rows @ Rows::CrLf) => {
-                self.plain_solutions(batch, rows, &mut scratch.crlf, marks);
+                self.regular_solutions(batch, rows, &mut scratch.crlf, marks);
             }
-            rows => self.plain_solutions(batch, rows.unwrap_or(Rows::Lf), &mut scratch.lf, marks),
+            rows => self.regular_solutions(batch, rows.unwrap_or(Rows::Lf), &mut scratch.lf, marks),
         }
     }
 
-    /// Solutions whose rows, if they are as `plain` says, lie `BYTES` / 9 bytes apart; the others
-    /// are looked at one by one.
-    fn plain_solutions<const BYTES: usize>(
+    /// Solutions of which those with the layout `regular` have rows `BYTES` / 9 bytes apart and are
+    /// marked together; the others are explained one by one.
+    fn regular_solutions<const BYTES: usize>(
         &self,
         batch: &[Case],
-        plain: Rows,
-        scratch: &mut PlainSolutions<BYTES>,
+        regular: Rows,
+        scratch: &mut RegularSolutions<BYTES>,
         marks: &mut Vec<Mark>,
     ) {
-        let in_place = batch.iter().all(|case| case.rows == plain);
+        let in_place = batch.iter().all(|case| case.rows == regular);
         let texts = in_place.then(|| self.texts_in_place(batch)).flatten();
         let texts = texts.unwrap_or_else(|| {
             for (copy, case) in scratch.texts.iter_mut().zip(batch) {
-                let text = (case.rows == plain).then(|| self.text(case).first_chunk()).flatten();
+                let text = (case.rows == regular).then(|| self.text(case).first_chunk()).flatten();
                 *copy = *text.unwrap_or(&[0; BYTES]);
             }
             &scratch.texts[..batch.len()]
@@ -148,7 +160,7 @@ impl<'a> Work<'a> {
                 puzzle = of;
                 scratch.givens.set(givens);
             }
-            right &= !(u32::from(!scratch.givens.stand_in(text)) << i);
+            right &= !(u32::from(!scratch.givens.are_kept_by(text)) << i);
         }
         let first = marks.len();
         marks.resize_with(first + batch.len(), || Mark::Correct);
@@ -178,8 +190,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Boards whose rows lie `BYTES` / 16 bytes apart.
-    fn plain_boards<const BYTES: usize>(
+    /// Boards with rows `BYTES` / 16 bytes apart.
+    fn regular_boards<const BYTES: usize>(
         &self,
         batch: &[Case],
         counts: &mut Vec<Option<Counted>>,
@@ -211,40 +223,40 @@ fn wrong_or_correct(faults: Vec<Fault>) -> Mark {
     if faults.is_empty() { Mark::Correct } else { Mark::Wrong(faults) }
 }
 
-/// Memory that is used again from batch to batch.
+/// Memory that is reused from batch to batch.
 #[derive(Default)]
 struct Scratch {
-    lf: PlainSolutions<90>,
-    crlf: PlainSolutions<99>,
+    lf: RegularSolutions<90>,
+    crlf: RegularSolutions<99>,
     diagram: killer::Diagram,
     counts: Vec<Option<Counted>>,
 }
 
-/// Solutions whose rows lie `BYTES` / 9 bytes apart.
-struct PlainSolutions<const BYTES: usize> {
+/// Memory for regular solutions, with rows `BYTES` / 9 bytes apart.
+struct RegularSolutions<const BYTES: usize> {
     texts: [[u8; BYTES]; BATCH],
     givens: Givens<BYTES>,
 }
 
-/// The givens of a puzzle as they must stand in the text of a solution.
+/// The givens of a puzzle, laid out as the text of a solution.
 #[derive(Default)]
 struct Givens<const BYTES: usize> {
-    /// 16 bytes at a time, as many as there are whole ones.
+    /// As many pieces of 16 bytes as are complete.
     pieces: [Piece; 6],
-    /// The last 16 bytes, some of which are in a piece before.
+    /// The last 16 bytes, which overlap the piece before.
     last: Piece,
 }
 
-/// Bytes of a text, and all bits of those that are given.
+/// Bytes of a text, and a mask with all bits set where a given is.
 #[derive(Clone, Copy, Default)]
 struct Piece {
     text: [u8; 16],
     mask: [u8; 16],
 }
 
-impl<const BYTES: usize> Default for PlainSolutions<BYTES> {
+impl<const BYTES: usize> Default for RegularSolutions<BYTES> {
     fn default() -> Self {
-        PlainSolutions { texts: [[0; BYTES]; BATCH], givens: Givens::default() }
+        RegularSolutions { texts: [[0; BYTES]; BATCH], givens: Givens::default() }
     }
 }
 
@@ -260,7 +272,7 @@ impl<const BYTES: usize> Givens<BYTES> {
     }
 
     #[inline]
-    fn stand_in(&self, solution: &[u8; BYTES]) -> bool {
+    fn are_kept_by(&self, solution: &[u8; BYTES]) -> bool {
         let mut changed = [0; 16];
         for (found, piece) in solution.as_chunks().0.iter().zip(&self.pieces) {
             piece.add_changes(found, &mut changed);
@@ -278,7 +290,7 @@ impl Piece {
         Piece { text: *text, mask }
     }
 
-    /// Adds the bits that are others than given.
+    /// Sets bits of `changed` where `found` differs from a given.
     #[inline(always)]
     fn add_changes(&self, found: &[u8; 16], changed: &mut [u8; 16]) {
         for i in 0..16 {
@@ -294,10 +306,10 @@ fn are_alike(a: &Case, b: &Case) -> bool {
         && (a.rows == b.rows || is_solution(a))
 }
 
-/// The mark of a case that is unreadable already.
+/// The mark of a case that was found unreadable.
 fn unreadable(case: &Case) -> Mark {
     match &case.text {
         CaseText::Unreadable(why) => Mark::Unreadable(why.clone()),
-        _ => unreachable!("a batch holds cases of one sort"),
+        _ => unreachable!("a batch holds cases of one kind of text"),
     }
 }

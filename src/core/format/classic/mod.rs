@@ -15,7 +15,8 @@ use alloc::string::ToString;
 /// A solution as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Solution {
-    /// The cells; rows that are too short are padded with blanks, rows that are too long are cut off.
+    /// The cells; rows that are too short are padded with blanks, rows that are too long are cut
+    /// off.
     pub cells: Grid,
     /// How many bytes each row has that is too long, trailing blanks not counted; 0 for the others.
     pub long_rows: [usize; 9],

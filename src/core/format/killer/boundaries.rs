@@ -15,8 +15,8 @@ pub(in crate::format) struct Boundaries {
     pub inside_line: bool,
 }
 
-/// The rest of a case that was too large, which may still be in its drawing: only a complete drawing
-/// ends it.
+/// The rest of a case that was too large, which may still be in its drawing: only a complete
+/// drawing ends it.
 const TOO_LARGE: CaseSoFar =
     CaseSoFar { lines: 2, alternates: false, is_complete: false, begins_drawn: false };
 
@@ -145,8 +145,9 @@ fn end_case(lines: &mut Lines, found: &mut Found, end: usize, next: usize, count
     Step::Continue
 }
 
-/// The layout of a regular diagram, where it ends, and how many lines it has: all lines have the same
-/// line end, and the next drawing begins right behind the last cage line, with a border and a row.
+/// The layout of a regular diagram, where it ends, and how many lines it has: all lines have the
+/// same line end, and the next drawing begins right behind the last cage line, with a border and a
+/// row.
 fn regular(lines: &Lines) -> Option<(Rows, usize, u64)> {
     let text = &lines.window[lines.at..];
     let text = &text[..text.len().min(lines.case_bytes_max)];
@@ -157,8 +158,8 @@ fn regular(lines: &Lines) -> Option<(Rows, usize, u64)> {
     Some((rows, lines.at + end, count as u64))
 }
 
-/// Where a regular diagram ends whose drawing has lines of `PITCH` bytes, `end` included, and how many
-/// lines it has; `None` if it is not regular.
+/// Where a regular diagram ends whose drawing has lines of `PITCH` bytes, `end` included, and how
+/// many lines it has; `None` if it is not regular.
 #[inline]
 fn regular_diagram_end<const PITCH: usize>(text: &[u8], end: &[u8]) -> Option<(usize, usize)> {
     /// Bytes that are examined together.
@@ -204,8 +205,8 @@ fn count_pairs(text: &[u8]) -> usize {
     few.map(usize::from).sum()
 }
 
-/// Whether a drawing is regular: all its lines have this end and no other, and `+` and `|` alternate
-/// at their starts.
+/// Whether a drawing is regular: all its lines have this end and no other, and `+` and `|`
+/// alternate at their starts.
 #[inline]
 fn is_regular_drawing<const PITCH: usize>(
     lines: &[[u8; PITCH]; DRAWING_LINES],

@@ -13,8 +13,8 @@ const NOWHERE: Cell = Cell { row: u8::MAX, column: u8::MAX };
 /// Numbers the cages, the connected regions of the drawing, in the order of their first cells.
 pub(super) fn find(diagram: &mut Diagram) {
     let region_of = regions(&diagram.walls);
-    // No branch on whether a cell is the first of its cage, which no processor predicts: each is noted
-    // as if it were, and overwritten by the next one if it is not.
+    // No branch on whether a cell is the first of its cage, which no processor predicts: each is
+    // noted as if it were, and overwritten by the next one if it is not.
     let cages = &mut diagram.cages;
     cages.clear();
     cages.resize(CELLS_9, Cage { first: NOWHERE, named: NOWHERE, total: 0 });
@@ -43,8 +43,8 @@ pub(super) fn regions(walls: &Walls) -> [u8; CELLS_9] {
     }
     for (row, below) in walls.below.iter().enumerate().take(8) {
         let open = !below & 0x1FF;
-        // Where the neighbours to the left are joined already, and no wall is between those and these,
-        // nothing is left to do.
+        // Where the neighbours to the left are joined already, and no wall is between those and
+        // these, nothing is left to do.
         let separated = walls.right[row] | walls.right[row + 1];
         let mut open = open & !((open & !separated) << 1);
         while open != 0 {
@@ -194,8 +194,8 @@ impl Iterator for Totals<'_> {
     }
 }
 
-/// The cell and the total in the first line of `text` if it is regular, and what follows the line: a
-/// digit, a digit and a number of one or two digits, with one blank between and LF or CRLF at the
+/// The cell and the total in the first line of `text` if it is regular, and what follows the line:
+/// a digit, a digit and a number of one or two digits, with one blank between and LF or CRLF at the
 /// end.
 #[inline]
 fn regular_total(text: &[u8]) -> Option<(Cell, u32, &[u8])> {

@@ -44,8 +44,8 @@ pub(super) fn read_line(
     Ok(())
 }
 
-/// Reads a regular drawing, and returns what follows it; `None` if it is not regular or if anything is
-/// wrong with it.
+/// Reads a regular drawing, and returns what follows it; `None` if it is not regular or if anything
+/// is wrong with it.
 pub(super) fn read_regular<'a>(
     text: &'a [u8],
     cells: &mut Grid,
@@ -100,8 +100,8 @@ fn read_border(text: &[u8; LINE_BYTES]) -> Option<u16> {
     (text[LINE_BYTES - 1] == b'+').then_some(walls)
 }
 
-/// At which of the nine cells of a line a wall is drawn, bit 0 for the first cell; `None` if one has
-/// neither `open` nor `wall`. A byte that is zero in both stands for any.
+/// At which of the nine cells of a line a wall is drawn, bit 0 for the first cell; `None` if one
+/// has neither `open` nor `wall`. A byte that is zero in both stands for any.
 #[inline]
 fn walls(text: &[u8; LINE_BYTES], open: [u8; PITCH], wall: [u8; PITCH]) -> Option<u16> {
     // Two cells are compared together: the first in the lower half of a number.

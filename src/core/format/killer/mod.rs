@@ -61,7 +61,8 @@ pub struct Cage {
 /// The walls between the cells of a [`Diagram`]; those around the grid are implied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Walls {
-    /// By row: bit `c` is set if a wall stands between the cell in column `c` (from 0) and the next.
+    /// By row: bit `c` is set if a wall stands between the cell in column `c` (from 0) and the
+    /// next.
     pub right: [u16; 9],
     /// By row: bit `c` is set if a wall stands between the cell in column `c` and the one below.
     pub below: [u16; 9],

@@ -1,12 +1,31 @@
-//! The kernels: right or wrong, many boards at a time, in tiers for what processors can do.
+//! The kernels: correct or not, many boards at a time.
 //!
-//! This is the one entry. Each function has the same meaning in every tier; a tier is a module with
-//! the functions for which it pays, and one line in each `match` here.
+//! # Why they are branch-free
 //!
-//! Boards are taken as they lie in a file: a grid of `BYTES` bytes is nine rows of `BYTES` / 9
+//! A grid takes some 8 ns, little more than one mispredicted branch costs; and whether a digit
+//! repeats, a cell is blank or two cells share a cage is a branch that no processor predicts. So no
+//! kernel branches on a cell. Digits become sets of bits, houses are combined by AND, OR and XOR,
+//! and one comparison a board is left at the end. Boards are judged side by side, one in each lane
+//! of a vector, or the houses of one board are: all lanes do the same work, whatever the boards
+//! hold. (Cages are the exception that stays cheap: they take as many passes over 32 drawings as
+//! the most winding cage of all of them needs.)
+//!
+//! # How tiers relate
+//!
+//! A [`Tier`] is a module for a class of processors. Every tier gives the same answers; only the
+//! speed differs. [`Tier::Portable`] is plain Rust, has every kernel, and defines what they mean. A
+//! faster tier has only those kernels that pay, under the same names: what `avx512` does not have
+//! is that of `avx2`. This module is the only entry, with one line for each tier in each `match`. A
+//! tier asks for itself whether the processor has its features; without them the portable kernel
+//! runs, which is slow but never wrong. Adding a tier takes its module, a variant of [`Tier`], its
+//! function in `cpu.rs`, and those lines.
+//!
+//! # The shape of boards
+//!
+//! Boards are taken as they are in a file: a grid of `BYTES` bytes is nine rows of `BYTES` / 9
 //! bytes, of which the first nine are its cells (81 in memory, 90 where lines end in LF, 99 for
-//! CRLF). Likewise a hexudoku board is 16 rows of `BYTES` / 16 bytes (256, 272, 288). What follows
-//! the cells of a row is not looked at.
+//! CRLF). Likewise a hexudoku board is 16 rows of `BYTES` / 16 bytes (256, 272, 288). The bytes
+//! after the cells of a row are ignored.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -22,20 +41,20 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Boards that a kernel takes at a time at most.
+/// The most boards that a kernel takes at a time.
 pub const LANES: usize = 32;
 
-/// An implementation of the kernels.
+/// An implementation of the kernels, for a class of processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Tier {
     /// Plain Rust, for every processor.
     Portable,
-    /// For x86-64 processors with AVX2; whoever asks for it elsewhere gets the portable one.
+    /// For x86-64 processors with AVX2; without it the portable kernels run.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// For x86-64 processors with AVX-512 that permute bytes (VBMI): Intel's since Ice Lake, AMD's
-    /// since Zen 4.
+    /// For x86-64 processors with AVX-512 that permute bytes (VBMI) and count bits (BITALG):
+    /// Intel's since Ice Lake, AMD's since Zen 4. Without them the portable kernels run.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
@@ -81,8 +100,8 @@ impl Tier {
             .ok_or_else(|| UnsupportedTier { name: name.into(), known: known.is_some() })
     }
 
-    /// The tier that a setting asks for: `auto` is the [best](Tier::best), and else it is the name of
-    /// one.
+    /// The tier for the value of a setting: `auto` is the [best](Tier::best), anything else the
+    /// name of one.
     ///
     /// # Errors
     ///
@@ -153,7 +172,8 @@ impl fmt::Display for UnsupportedTier {
 
 impl core::error::Error for UnsupportedTier {}
 
-/// Which of at most [`LANES`] grids have right houses, all 27 of them: bit `i` is for `grids[i]`.
+/// Which of at most [`LANES`] grids are correct, that is, all 27 houses are: bit `i` is for
+/// `grids[i]`.
 ///
 /// # Panics
 ///
@@ -179,16 +199,16 @@ pub fn classic<const BYTES: usize>(tier: Tier, grids: &[[u8; BYTES]]) -> u32 {
     .unwrap_or_else(|| portable::classic(grids))
 }
 
-/// Which of at most [`LANES`] killer diagrams are right: bit `i` is for `cases[i]`, which lies in
-/// `window`.
+/// Which of at most [`LANES`] killer diagrams are correct: bit `i` is for `cases[i]`, whose text is
+/// in `window`.
 ///
-/// Only those that are as nearly all are count here: all lines of the drawing end in LF, or all in
-/// CRLF, and those of the totals likewise, which have one blank between numbers and no zeros in
-/// front. Of others the bit may not be set although they are right.
+/// The bit of a correct diagram is set if it is [regular](crate::format): all lines, those with the
+/// totals too, end in LF or all in CRLF, with one blank between numbers and no leading zeros. If it
+/// is not regular, its bit may be clear although it is correct.
 ///
 /// # Panics
 ///
-/// If there are more diagrams, or one lies outside `window`.
+/// If there are more diagrams, or one is outside `window`.
 ///
 /// ```
 /// use gridmark_core::{format::{Found, Limits, Reader}, judge::{Tier, kernel}};
@@ -198,7 +218,7 @@ pub fn classic<const BYTES: usize>(tier: Tier, grids: &[[u8; BYTES]]) -> u32 {
 /// let text = format!("{border}{}{totals}", rows.repeat(9));
 /// let mut found = Found::default();
 /// Reader::new(None, Limits::default()).read(text.as_bytes(), true, &mut found);
-/// // The cages are right, but not the columns.
+/// // The cages are correct, but the columns are not.
 /// assert_eq!(kernel::killer(Tier::best(), text.as_bytes(), &found.cases), 0b0);
 /// ```
 pub fn killer(tier: Tier, window: &[u8], cases: &[Case]) -> u32 {
@@ -211,8 +231,8 @@ pub fn killer(tier: Tier, window: &[u8], cases: &[Case]) -> u32 {
     .unwrap_or_else(|| portable::killer(window, cases))
 }
 
-/// As [`classic`] for any number of grids: appends to `right` one number for each [`LANES`] of them,
-/// and for the rest. Grids that do not lie in a cache are judged faster so.
+/// As [`classic`] for any number of grids: appends to `right` one number for each [`LANES`] of
+/// them, and one for the rest. This is faster for grids that are in no cache, which are prefetched.
 pub fn classic_batches<const BYTES: usize>(
     tier: Tier,
     grids: &[[u8; BYTES]],
@@ -230,11 +250,18 @@ pub fn classic_batches<const BYTES: usize>(
     }
 }
 
-/// Appends to `counts` what becomes of each board when Lazy Larry fills it; `None` for one that
-/// holds something else than digits and blanks.
+/// Appends to `counts` Lazy Larry's count for each board; `None` for one that holds anything but
+/// digits and blanks, as text.
 ///
-/// The boards themselves are left alone; [`fill`](super::hexudoku::fill) is for those who want to
-/// see them.
+/// The boards stay as they are; [`fill`](super::hexudoku::fill) fills one.
+///
+/// ```
+/// use gridmark_core::judge::{Tier, kernel};
+/// let mut counts = Vec::new();
+/// kernel::hexudoku(Tier::best(), &[[b'-'; 256], [b'?'; 256]], &mut counts);
+/// assert_eq!(counts[0].map(|counted| counted.filled), Some(256));
+/// assert_eq!(counts[1], None);
+/// ```
 pub fn hexudoku<const BYTES: usize>(
     tier: Tier,
     boards: &[[u8; BYTES]],
@@ -253,8 +280,8 @@ pub fn hexudoku<const BYTES: usize>(
     }
 }
 
-/// Lets `fill` append what becomes of boards, whole batches of them: the last one is made whole by
-/// boards of which nobody is told.
+/// Calls `fill`, which appends the counts of complete batches, for any number of boards: the last
+/// batch is completed by boards whose counts are dropped.
 #[cfg(target_arch = "x86_64")]
 fn in_batches<const BYTES: usize>(
     boards: &[[u8; BYTES]],

@@ -3,7 +3,7 @@
 use super::LANES;
 use crate::board::{CELLS_16, Counted};
 use crate::format::Case;
-use crate::format::hexudoku::{BLANK, CELL_OF, WRONG};
+use crate::format::hexudoku::{BLANK, CELL_OF, SIDE, WRONG};
 use crate::format::killer::{Sketch, Totals, sketch};
 use alloc::vec::Vec;
 
@@ -21,15 +21,16 @@ const SET_OF: [u32; 256] = {
     table
 };
 
-/// Which grids have right houses.
+/// Which grids are correct.
 pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> u32 {
     let grids = grids.iter().enumerate();
     grids.fold(0, |right, (i, grid)| right | u32::from(houses_right(grid)) << i)
 }
 
-/// Whether each of the 27 houses holds all nine digits: nine cells can do so only if they differ.
+/// Whether each of the 27 houses holds all nine digits, which nine cells can only do if they
+/// differ.
 fn houses_right<const BYTES: usize>(grid: &[u8; BYTES]) -> bool {
-    // Nine bits for each column of a stack, side by side.
+    // Nine bits for each of the three columns of a stack, side by side.
     let mut columns = [0u32; 3];
     let mut all = ALL_9;
     for band in grid.chunks_exact(BYTES / 3) {
@@ -50,7 +51,8 @@ fn houses_right<const BYTES: usize>(grid: &[u8; BYTES]) -> bool {
     columns.iter().fold(all, |all, columns| all & columns & columns >> 9 & columns >> 18) == ALL_9
 }
 
-/// Four bits a digit that count it, and the sum of the digits above them.
+/// What each byte of text adds to a counter: four bits a digit that count it, and the sum of the
+/// digits above them.
 const COUNTER_OF: [u64; 256] = {
     let mut table = [0; 256];
     let mut digit = 1;
@@ -64,10 +66,11 @@ const COUNTER_OF: [u64; 256] = {
 /// Where the sum begins in a counter.
 const SUM_SHIFT: u32 = 36;
 
-/// The bits of a counter that are set if some digit is there more than once, and at most 15 times.
+/// The bits of a counter of which one is set if some digit occurs more than once, and at most 15
+/// times.
 const REPEATED: u64 = 0xE_EEEE_EEEE;
 
-/// Which diagrams are right, of those that are as nearly all are.
+/// Which regular diagrams are correct.
 pub(super) fn killer(window: &[u8], cases: &[Case]) -> u32 {
     let mut read = Sketch::default();
     let cases = cases.iter().enumerate();
@@ -79,11 +82,11 @@ pub(super) fn killer(window: &[u8], cases: &[Case]) -> u32 {
     })
 }
 
-/// Whether each cage has one total, and digits that differ and add up to it, provided that rows are
-/// right.
+/// Whether each cage has one total, and digits that differ and add up to it, provided that all rows
+/// are correct.
 fn cages(sketch: &Sketch, mut totals: Totals) -> bool {
-    // A digit that is in a cage more than 15 times overflows its four bits, but then it is in some
-    // row twice.
+    // A digit that occurs in a cage more than 15 times overflows its four bits, but then it occurs
+    // in some row twice.
     let mut counters = [0u64; 256];
     let mut left = 0;
     for ((text, first), cell) in sketch.cells.iter().zip(&sketch.first_of).zip(0..) {
@@ -92,7 +95,7 @@ fn cages(sketch: &Sketch, mut totals: Totals) -> bool {
     }
     let mut wrong = 0;
     for (named, total) in &mut totals {
-        // A second total finds that digits repeat.
+        // A second total for the cage finds repeated digits.
         let counter = &mut counters[usize::from(sketch.first_of[named.index_9()])];
         let counter = core::mem::replace(counter, REPEATED);
         wrong |= counter & REPEATED | (counter >> SUM_SHIFT ^ u64::from(total));
@@ -100,9 +103,6 @@ fn cages(sketch: &Sketch, mut totals: Totals) -> bool {
     }
     wrong == 0 && left == 0 && totals.is_empty()
 }
-
-/// Cells of a row of a hexudoku board.
-const SIDE: usize = 16;
 
 /// The set that holds the digit of each byte of text, bit 0 for 0, and no digit for a blank.
 const SET_OF_16: [u16; 256] = {
@@ -120,7 +120,8 @@ const SET_OF_16: [u16; 256] = {
 /// One number for each board of a batch, which are filled side by side.
 type Lanes = [u16; LANES];
 
-/// What a house of each board holds: digits that are there, and digits that are there twice.
+/// The houses of one sort of each board: the digits that occur, and those that occur more than
+/// once.
 #[derive(Clone, Copy)]
 struct Houses {
     once: [Lanes; SIDE],
@@ -148,25 +149,25 @@ fn box_of(cell: usize) -> usize {
     cell / SIDE / 4 * 4 + cell % SIDE / 4
 }
 
-/// Appends what becomes of each board.
+/// Appends the counts of each board.
 pub(super) fn hexudoku<const BYTES: usize>(
     boards: &[[u8; BYTES]],
     counts: &mut Vec<Option<Counted>>,
 ) {
     let mut cells = [[0; LANES]; CELLS_16];
     for boards in boards.chunks(LANES) {
-        let mut seen = [0u8; LANES];
-        for ((lane, board), seen) in boards.iter().enumerate().zip(&mut seen) {
+        let mut ored = [0u8; LANES];
+        for ((lane, board), ored) in boards.iter().enumerate().zip(&mut ored) {
             let rows = cells.chunks_exact_mut(SIDE).zip(board.chunks_exact(BYTES / SIDE));
             for (sets, text) in rows.flat_map(|(cells, row)| cells.iter_mut().zip(row)) {
                 sets[lane] = SET_OF_16[usize::from(*text)];
-                *seen |= CELL_OF[usize::from(*text)];
+                *ored |= CELL_OF[usize::from(*text)];
             }
         }
-        // Lanes without a board hold one of the batch before; nobody asks for its counts.
+        // Lanes without a board hold one of the batch before, whose counts are not taken.
         let counted = fill(&cells);
         let readable =
-            seen.iter().zip(counted).map(|(seen, counted)| (seen & WRONG == 0).then_some(counted));
+            ored.iter().zip(counted).map(|(ored, counted)| (ored & WRONG == 0).then_some(counted));
         counts.extend(readable.take(boards.len()));
     }
 }

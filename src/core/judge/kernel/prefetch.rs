@@ -1,4 +1,4 @@
-//! Prefetches memory that will be read soon.
+//! Prefetching.
 
 #![expect(unsafe_code, reason = "the prefetch instruction has no safe form")]
 
@@ -11,8 +11,8 @@ pub(super) const LINE_BYTES: usize = 64;
 #[inline]
 pub(super) fn prefetch(bytes: &[u8]) {
     for line in bytes.iter().step_by(LINE_BYTES) {
-        // SAFETY: a prefetch changes nothing that the program can see, whatever the address; this one
-        // is of a readable byte.
+        // SAFETY: a prefetch has no effect that a program can observe, whatever the address; this
+        // one is of a readable byte.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(line).cast()) };
     }
 }

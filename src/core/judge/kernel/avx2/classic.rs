@@ -1,4 +1,4 @@
-//! Classic: 32 grids side by side, one a lane.
+//! Classic: 32 grids side by side, one in each lane of bytes.
 
 use super::super::prefetch::{LINE_BYTES, prefetch};
 use super::LANES;
@@ -7,32 +7,33 @@ use crate::board::CELLS_9;
 use alloc::vec::Vec;
 use core::arch::x86_64::*;
 
-/// A grid is loaded in so many pieces of 16 bytes.
+/// How many pieces of 16 bytes a grid is loaded in.
 const PIECES: usize = 6;
 
-/// So many batches before a batch is judged it is asked for. Pieces at a distance are nothing that
-/// a processor foresees, and memory is slow.
-const AHEAD: usize = 2;
+/// How many batches ahead grids are prefetched. The processor does not do so by itself, since
+/// pieces are loaded from 32 places at a time, and memory is slow.
+const PREFETCH_AHEAD: usize = 2;
 
 /// One byte of each grid for each byte of the pieces.
 type Bytes = [[__m256i; 16]; PIECES];
 
-/// Which grids of each batch have right houses, appended to `right`; a grid is nine rows of `BYTES`
-/// / 9 bytes, of which the first nine are its cells.
+/// Which grids of each batch are correct, appended to `right`; a grid is nine rows of `BYTES` / 9
+/// bytes, of which the first nine are its cells.
 #[target_feature(enable = "avx2")]
 pub(super) fn batches<const BYTES: usize>(batches: &[[[u8; BYTES]; LANES]], right: &mut Vec<u32>) {
     right.extend(batches.iter().enumerate().map(|(i, batch)| {
-        let soon = batches.get(i + AHEAD).map_or(&[][..], |soon| soon.as_flattened());
-        classic(batch, soon)
+        let next = batches.get(i + PREFETCH_AHEAD).map_or(&[][..], |next| next.as_flattened());
+        classic(batch, next)
     }));
 }
 
-/// Which grids have right houses; `soon` are bytes that will be wanted soon.
+/// Which grids are correct; the bytes `next` are prefetched.
 #[target_feature(enable = "avx2")]
-pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]; LANES], soon: &[u8]) -> u32 {
-    // A part of them at a time: more lines than a cache can be waiting for hold all else up.
-    let mut soon = soon.chunks((BYTES * LANES / PIECES).next_multiple_of(LINE_BYTES));
-    let mut part = || soon.next().unwrap_or_default();
+pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]; LANES], next: &[u8]) -> u32 {
+    // A part of them with each piece: a cache can wait for a few lines at a time only, and
+    // prefetching more delays every other load.
+    let mut next = next.chunks((BYTES * LANES / PIECES).next_multiple_of(LINE_BYTES));
+    let mut part = || next.next().unwrap_or_default();
     let at = Layout::<BYTES>::STARTS;
     let bytes = [
         piece(grids, at[0], part()),
@@ -45,32 +46,32 @@ pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]; LANES], soon: &[
     right::<BYTES>(&bytes)
 }
 
-/// Where the pieces begin, and what is where in them.
+/// Where the pieces begin in a grid, and which byte of them holds which cell.
 struct Layout<const BYTES: usize>;
 
 impl<const BYTES: usize> Layout<BYTES> {
-    /// From one row to the next.
+    /// Bytes from one row to the next.
     const PITCH: usize = BYTES / 9;
 
-    /// Where the pieces begin: each at the first cell that is in none before, or as late as the
-    /// grid allows.
+    /// Where the pieces begin: each at the first cell that is in no piece before, but no later than
+    /// 16 bytes before the end of the cells.
     const STARTS: [usize; PIECES] = {
         let last = 8 * Self::PITCH + 9 - 16;
         let mut starts = [0; PIECES];
         let mut piece = 1;
         while piece < PIECES {
-            let mut next = starts[piece - 1] + 16;
-            while next % Self::PITCH >= 9 {
-                next += 1;
+            let mut start = starts[piece - 1] + 16;
+            while start % Self::PITCH >= 9 {
+                start += 1;
             }
-            starts[piece] = if next < last { next } else { last };
+            starts[piece] = if start < last { start } else { last };
             piece += 1;
         }
         assert!(starts[PIECES - 1] == last, "the pieces cover the grid");
         starts
     };
 
-    /// The byte of all pieces, one behind the other, that holds each cell.
+    /// For each cell, its byte in the sequence of all pieces.
     const CELLS: [usize; CELLS_9] = {
         let mut cells = [0; CELLS_9];
         let mut cell = 0;
@@ -87,15 +88,15 @@ impl<const BYTES: usize> Layout<BYTES> {
     };
 }
 
-/// The piece that begins at byte `at` of each grid; `soon` are bytes that will be wanted soon.
+/// The piece that begins at byte `at` of each grid, transposed; the bytes `next` are prefetched.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn piece<const BYTES: usize>(
     grids: &[[u8; BYTES]; LANES],
     at: usize,
-    soon: &[u8],
+    next: &[u8],
 ) -> [__m256i; 16] {
-    prefetch(soon);
+    prefetch(next);
     let two = |i: usize| {
         let [low, high] = [&grids[i], &grids[i + 16]].map(|grid| grid[at..].first_chunk());
         join(low.unwrap_or(&[0; 16]), high.unwrap_or(&[0; 16]))
@@ -104,11 +105,12 @@ fn piece<const BYTES: usize>(
     transpose(first, [two(8), two(9), two(10), two(11), two(12), two(13), two(14), two(15)])
 }
 
-/// Which grids have right houses.
+/// Which grids are correct.
 ///
-/// Each digit becomes a byte with one bit for 1 to 8 and none for 9: nine digits differ exactly if
-/// their bytes XOR to 0xFF. If all boxes are right, each band holds each digit three times, so that
-/// its third row is right if the other two are; likewise the third column of a stack.
+/// Each digit becomes a byte with one bit set for 1 to 8 and none for 9: nine digits differ exactly
+/// if the XOR of their bytes is 0xFF. If all boxes are correct, each band holds each digit three
+/// times, so that its third row is correct if the other two are; likewise the third column of a
+/// stack.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn right<const BYTES: usize>(bytes: &Bytes) -> u32 {
@@ -117,7 +119,7 @@ fn right<const BYTES: usize>(bytes: &Bytes) -> u32 {
         all: _mm256_set1_epi8(-1),
         largest: _mm256_set1_epi8(8),
     };
-    // Written out, so that what is where is known when this is compiled.
+    // Written out, so that the place of each cell is a constant.
     macro_rules! row {
         ($row:literal) => {{
             let cell = |column: usize| {
@@ -140,18 +142,18 @@ fn right<const BYTES: usize>(bytes: &Bytes) -> u32 {
     grid.right()
 }
 
-/// What is known of the grids so far.
+/// The houses of all 32 grids, as far as they are read.
 struct Grid {
-    /// The first two columns of each stack.
+    /// The XOR of the first two columns of each stack.
     columns: [__m256i; 6],
-    /// All finished houses, ANDed.
+    /// The AND of all complete houses.
     all: __m256i,
-    /// The largest digit less one, but at least 8.
+    /// The largest digit minus one, or 8 if that is larger. More means a cell that is not a digit.
     largest: __m256i,
 }
 
 impl Grid {
-    /// Three cells of a row; what they XOR to.
+    /// Adds three cells of a row; returns their XOR.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn three(&mut self, stack: usize, [a, b, c]: [__m256i; 3]) -> __m256i {
@@ -166,7 +168,7 @@ impl Grid {
         xor([a, b, _mm256_shuffle_epi8(bits, c)])
     }
 
-    /// The three rows of a band.
+    /// Adds the three rows of a band.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn band(&mut self, [first, second, third]: [[__m256i; 3]; 3]) {

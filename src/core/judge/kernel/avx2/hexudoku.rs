@@ -1,14 +1,12 @@
-//! Hexudoku: 32 boards side by side, one a lane.
+//! Hexudoku: 32 boards side by side, one in each lane.
 
 use super::super::prefetch::{LINE_BYTES, prefetch};
 use super::LANES;
 use super::lanes::{join, table, transpose, words};
 use crate::board::Counted;
+use crate::format::hexudoku::SIDE;
 use alloc::vec::Vec;
 use core::arch::x86_64::*;
-
-/// Rows of a board, and cells of a row.
-const SIDE: usize = 16;
 
 /// Cells of a band, of four rows.
 const BAND: usize = 4 * SIDE;
@@ -17,10 +15,10 @@ const BAND: usize = 4 * SIDE;
 /// the first vector, of the others in the second.
 type Sets = [__m256i; 2];
 
-/// A cell of each board of a batch: digits by number, blanks with the top bit.
+/// One cell of each board of a batch: digits as numbers, blanks with the top bit set.
 type Cells = __m256i;
 
-/// Appends what becomes of each board, a batch at a time.
+/// Appends the counts of each board, a batch at a time.
 #[target_feature(enable = "avx2")]
 pub(super) fn hexudoku<const BYTES: usize>(
     batches: &[[[u8; BYTES]; LANES]],
@@ -29,7 +27,7 @@ pub(super) fn hexudoku<const BYTES: usize>(
     const { assert!(BYTES >= 256 && BYTES.is_multiple_of(SIDE)) };
     let mut sets = [[_mm256_setzero_si256(); 2]; SIDE * SIDE];
     for (i, boards) in batches.iter().enumerate() {
-        // A part of the next batch at a time, while this one is read.
+        // The next batch is prefetched in parts, while this one is read.
         let next = batches.get(i + 1).map_or(&[][..], |next| next.as_flattened());
         let mut next = next.chunks((BYTES * LANES / SIDE).next_multiple_of(LINE_BYTES));
         let mut readable = [_mm256_set1_epi8(-1); SIDE];
@@ -73,12 +71,13 @@ fn read_row<const BYTES: usize>(
     transpose(first, [two(8), two(9), two(10), two(11), two(12), two(13), two(14), two(15)])
 }
 
-/// The cells that bytes of text stand for; those of `readable` become zero where there is none.
+/// The cells that bytes of text stand for; a byte of `readable` becomes zero where it stands for
+/// none.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn read(text: __m256i, readable: &mut __m256i) -> Cells {
-    // A byte is right if the entries of its halves have a bit in common: 1 for `0` to `9`, 2 for a
-    // letter, 4 for `-`.
+    // A byte is allowed if the table entries of its two halves have a bit in common: 1 for `0` to
+    // `9`, 2 for a letter, 4 for `-`.
     let low_half = table([1, 3, 3, 3, 3, 3, 3, 1, 1, 1, 0, 0, 0, 4, 0, 0]);
     let high_half = table([0, 0, 4, 1, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     let to_number = table([0, 0, 0x60, -0x30, -0x37, 0, -0x57, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -89,7 +88,7 @@ fn read(text: __m256i, readable: &mut __m256i) -> Cells {
     _mm256_add_epi8(text, _mm256_shuffle_epi8(to_number, high))
 }
 
-/// Which boards have no zero in `readable`: vector `i` holds rows of boards `i` and `i + 16`.
+/// Which boards have no zero in `readable`, whose vector `i` is for the boards `i` and `i + 16`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn readable_boards(readable: &[__m256i; SIDE]) -> u32 {
@@ -113,12 +112,13 @@ fn expand(cells: &[Cells; SIDE], sets: &mut [Sets; SIDE]) {
     }
 }
 
-/// The digits of a house, as a set and added up as numbers: some digit repeats if these differ.
+/// The digits of a house, as a set, and as the sum of the sets of its cells: a digit repeats
+/// exactly if the two differ.
 #[derive(Clone, Copy)]
 struct House {
     set: Sets,
-    /// Stays at all ones rather than start from zero again; the set can equal that only if all 16
-    /// digits are there.
+    /// Saturates at all ones rather than overflow, which the set can equal only if all 16 digits
+    /// occur.
     sum: Sets,
 }
 
@@ -137,7 +137,7 @@ fn or(a: Sets, b: Sets) -> Sets {
     [_mm256_or_si256(a[0], b[0]), _mm256_or_si256(a[1], b[1])]
 }
 
-/// What is in `b` and not in `a`.
+/// The digits in `b` that are not in `a`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn without(b: Sets, a: Sets) -> Sets {
@@ -159,7 +159,7 @@ impl Houses {
         Houses { rows: empty, columns: empty, boxes: empty }
     }
 
-    /// The digits of four rows.
+    /// Adds the digits of four rows.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn add_band(&mut self, band: usize, sets: &[Sets; BAND]) {
@@ -181,7 +181,7 @@ impl Houses {
         }
     }
 
-    /// In how many houses some digit repeats.
+    /// How many houses of each board hold some digit more than once.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn conflicts(&self) -> [[u16; 16]; 2] {
@@ -196,7 +196,7 @@ impl Houses {
         [words(conflicts[0]), words(conflicts[1])]
     }
 
-    /// Fills the boards; how many cells were filled, and how many were blank before.
+    /// Fills the boards; returns how many cells are filled, and how many were blank before.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn fill(&mut self, sets: &[Sets; SIDE * SIDE]) -> [[[u16; 16]; 2]; 2] {

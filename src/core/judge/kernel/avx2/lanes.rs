@@ -1,4 +1,4 @@
-//! From boards as they lie in memory to boards side by side, one a lane.
+//! From boards in memory to boards side by side, one a lane.
 
 use core::arch::x86_64::*;
 
@@ -27,11 +27,12 @@ pub(super) fn table(bytes: [i8; 16]) -> __m256i {
 /// Turns 16 bytes of each of 32 boards into 16 vectors that hold one byte of each board.
 ///
 /// Byte `b` of board `i` moves from lane `i / 16 * 16 + b` of vector `i % 16` to lane `i` of vector
-/// `b`. In numbers of vectors and lanes of a half, bit by bit, for the eight boards of one argument:
+/// `b`. Below are the bits of the number of a vector, `r`, and of a lane within its half, `c`, for
+/// the eight boards of one argument. Each interleaving of bytes rotates them by one place:
 ///
 /// ```text
 ///     r2 r1 r0, c3 c2 c1 c0
-///  -> r1 r0 c3, c2 c1 c0 r2   each interleaving of bytes turns all bits by one
+///  -> r1 r0 c3, c2 c1 c0 r2
 ///  -> r0 c3 c2, c1 c0 r2 r1
 ///  -> c3 c2 c1, c0 r2 r1 r0
 /// ```
@@ -57,7 +58,7 @@ fn interleave([a, b, c, d, e, f, g, h]: [__m256i; 8]) -> [__m256i; 8] {
     [low(a, e), high(a, e), low(b, f), high(b, f), low(c, g), high(c, g), low(d, h), high(d, h)]
 }
 
-/// The 16 numbers of a vector.
+/// The 16 numbers of 16 bits of a vector.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn words(vector: __m256i) -> [u16; 16] {

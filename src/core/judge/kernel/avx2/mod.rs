@@ -1,4 +1,4 @@
-//! The kernels for processors with AVX2. Only this file calls into them.
+//! The kernels for processors with AVX2. Only this file calls the modules below it.
 
 #![expect(unsafe_code, reason = "calls functions that need AVX2, after asking the processor")]
 
@@ -13,7 +13,7 @@ pub(super) use crate::cpu::has_avx2 as is_available;
 use crate::format::Case;
 use alloc::vec::Vec;
 
-/// Which of at most [`LANES`] grids have right houses; `None` if this processor has no AVX2.
+/// Which of at most [`LANES`] grids are correct; `None` if this processor has no AVX2.
 pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> Option<u32> {
     if !is_available() {
         return None;
@@ -22,7 +22,7 @@ pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> Option<u32> 
     let batch = match grids.try_into() {
         Ok(batch) => batch,
         Err(_) => {
-            // Grids of zeros are wrong.
+            // The batch is completed by grids of zeros, which are wrong.
             rest = [[0; BYTES]; LANES];
             rest[..grids.len()].copy_from_slice(grids);
             &rest
@@ -32,8 +32,8 @@ pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> Option<u32> 
     Some(unsafe { classic::classic(batch, &[]) })
 }
 
-/// As [`classic`] of each batch of grids, appended to `right`; false, and nothing, if this processor
-/// has no AVX2.
+/// As [`classic`] for each batch of grids, appended to `right`; if this processor has no AVX2,
+/// appends nothing and returns false.
 pub(super) fn classic_batches<const BYTES: usize>(
     grids: &[[u8; BYTES]],
     right: &mut Vec<u32>,
@@ -50,7 +50,8 @@ pub(super) fn classic_batches<const BYTES: usize>(
     true
 }
 
-/// Appends what becomes of each board; false, and nothing, if this processor has no AVX2.
+/// Appends the counts of each board; if this processor has no AVX2, appends nothing and returns
+/// false.
 pub(super) fn hexudoku<const BYTES: usize>(
     boards: &[[u8; BYTES]],
     counts: &mut Vec<Option<Counted>>,
@@ -65,8 +66,8 @@ pub(super) fn hexudoku<const BYTES: usize>(
     true
 }
 
-/// Which of at most [`LANES`] diagrams are right, of those that are as nearly all are; `None` if
-/// this processor has no AVX2.
+/// Which of at most [`LANES`] diagrams are correct, as far as they are regular; `None` if this
+/// processor has no AVX2.
 pub(super) fn killer(window: &[u8], cases: &[Case]) -> Option<u32> {
     if !is_available() {
         return None;

@@ -1,19 +1,19 @@
-//! Classic: each grid by itself, its houses side by side.
+//! Classic: one grid at a time, its houses side by side, one in each lane of bytes.
 
 use super::LANES;
 use super::lanes::{load, xor};
 use alloc::vec::Vec;
 use core::arch::x86_64::*;
 
-/// Houses that are looked at. If all boxes are right, each band holds each digit three times, so that
-/// its third row is right if the other two are; likewise the third column of a stack.
+/// How many houses are checked. If all boxes are correct, each band holds each digit three times,
+/// so that its third row is correct if the other two are; likewise the third column of a stack.
 const HOUSES: usize = 9 + 6 + 6;
 
-/// Each house is looked at in three parts of three cells.
+/// Each house is read in three parts of three cells.
 const PARTS: usize = 3;
 
-/// Which grids have right houses, bit `i` for `grids[i]`; of at most [`LANES`]. A grid is nine rows
-/// of `BYTES` / 9 bytes, of which the first nine are its cells.
+/// Which of at most [`LANES`] grids are correct, bit `i` for `grids[i]`. A grid is nine rows of
+/// `BYTES` / 9 bytes, of which the first nine are its cells.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> u32 {
     debug_assert!(grids.len() <= LANES);
@@ -24,22 +24,22 @@ pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> u32 {
         .fold(0, |right, (i, grid)| right | u32::from(judge.are_right(grid)) << i)
 }
 
-/// As [`classic`] of each batch of grids, appended to `right`.
+/// As [`classic`] for each batch of grids, appended to `right`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) fn batches<const BYTES: usize>(grids: &[[u8; BYTES]], right: &mut Vec<u32>) {
     right.extend(grids.chunks(LANES).map(|batch| classic(batch)));
 }
 
-/// Where what is in a grid.
+/// Which bytes of a grid are where in vectors.
 ///
 /// ```text
-/// bytes of the grid   first 64, and the 64 that end with its last cell, one behind the other
-/// parts               the first third of each of 21 houses, the second of each, the third of each
+/// bytes of the grid   the first 64, then the 64 that end with its last cell
+/// parts               the first part of each of 21 houses, then the second of each, then the third
 /// ```
 struct Layout<const BYTES: usize>;
 
 impl<const BYTES: usize> Layout<BYTES> {
-    /// From one row to the next.
+    /// Bytes from one row to the next.
     const PITCH: usize = BYTES / 9;
 
     /// Where the last 64 bytes begin.
@@ -57,7 +57,7 @@ impl<const BYTES: usize> Layout<BYTES> {
         cells
     };
 
-    /// The byte that holds the first cell of each part, the second, the third.
+    /// The bytes that hold the first cell of each part, the second cells, and the third cells.
     const PLACES: [[u8; 64]; 3] = {
         let mut places = [[0; 64]; 3];
         let mut i = 0;
@@ -73,9 +73,9 @@ impl<const BYTES: usize> Layout<BYTES> {
     };
 }
 
-/// Row and column of a cell of a house that is looked at: boxes, then rows, then columns.
+/// Row and column of a cell of a house that is checked: boxes, then rows, then columns.
 const fn cell_of(house: usize, cell: usize) -> [usize; 2] {
-    // The first two of each three.
+    // The first two rows or columns of each three.
     let line = (house + 3) % 6 / 2 * 3 + (house + 3) % 6 % 2;
     match house {
         0..9 => [house / 3 * 3 + cell / 3, house % 3 * 3 + cell % 3],
@@ -84,7 +84,7 @@ const fn cell_of(house: usize, cell: usize) -> [usize; 2] {
     }
 }
 
-/// What is the same for all grids.
+/// The vectors that are the same for all grids.
 struct Houses {
     /// See [`Layout::PLACES`].
     places: [__m512i; 3],
@@ -111,8 +111,8 @@ impl Houses {
         }
     }
 
-    /// Whether all houses of a grid are right: nine digits differ exactly if their bytes XOR to
-    /// 0xFF.
+    /// Whether all houses of a grid are correct: nine digits differ exactly if the XOR of their
+    /// bytes is 0xFF.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     fn are_right<const BYTES: usize>(&self, grid: &[u8; BYTES]) -> bool {

@@ -1,4 +1,4 @@
-//! Hexudoku: 32 boards side by side, one a lane of 16 bits.
+//! Hexudoku: 32 boards side by side, one in each lane of 16 bits.
 
 use super::super::prefetch::{LINE_BYTES, prefetch};
 use super::LANES;
@@ -13,13 +13,13 @@ const SIDE: usize = 16;
 /// A set of digits of each board, bit 0 for digit 0.
 type Sets = __m512i;
 
-/// Two cells of each board, a byte each: digits by number, and blanks as [`BLANK`].
+/// Two cells of each board, a byte each: digits as numbers, and blanks as [`BLANK`].
 type Pairs = __m512i;
 
-/// A blank: as a shift of 16 bits it leaves nothing.
+/// A blank: a shift by this many bits leaves an empty set.
 const BLANK: u8 = 16;
 
-/// What is neither a digit nor a blank has this bit.
+/// The bit of a cell that is neither a digit nor a blank.
 const UNREADABLE: u8 = 0x80;
 
 /// The cell that each byte of ASCII stands for.
@@ -39,7 +39,7 @@ const CELL_OF: [[u8; 64]; 2] = {
     cells
 };
 
-/// Appends what becomes of each board, a batch at a time.
+/// Appends the counts of each board, a batch at a time.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512bitalg")]
 pub(super) fn hexudoku<const BYTES: usize>(
     batches: &[[[u8; BYTES]; LANES]],
@@ -48,7 +48,7 @@ pub(super) fn hexudoku<const BYTES: usize>(
     const { assert!(BYTES >= 256 && BYTES.is_multiple_of(SIDE)) };
     let mut sets = [[_mm512_setzero_si512(); SIDE]; SIDE];
     for (i, boards) in batches.iter().enumerate() {
-        // A part of the next batch at a time, while this one is read.
+        // The next batch is prefetched in parts, while this one is read.
         let next = batches.get(i + 1).map_or(&[][..], |next| next.as_flattened());
         let mut next = next.chunks((BYTES * LANES / SIDE).next_multiple_of(LINE_BYTES));
         let mut seen = Seen::nothing();
@@ -64,8 +64,8 @@ pub(super) fn hexudoku<const BYTES: usize>(
         let (blank, conflicts) = (words(seen.blank()), words(houses.conflicts()));
         let filled = words(houses.fill(&sets));
         let readable = seen.readable_boards();
-        // A cell that cannot be read is filled and was no blank: only of other boards the counts are
-        // right.
+        // An unreadable cell is filled although it was not a blank, so the counts of its board are
+        // wrong; they are not used.
         counts.extend((0..LANES).map(|board| {
             (readable >> board & 1 == 1).then(|| Counted {
                 filled: filled[board],
@@ -76,9 +76,10 @@ pub(super) fn hexudoku<const BYTES: usize>(
     }
 }
 
-/// What has been seen of the boards of a batch.
+/// What is known of the boards of a batch from their text.
 struct Seen {
-    /// All cells so far, ORed: 16 bytes of each of the boards `i`, `i + 8`, `i + 16` and `i + 24`.
+    /// The OR of all cells so far: 16 bytes of each of the boards `i`, `i + 8`, `i + 16` and
+    /// `i + 24`.
     cells: [__m512i; 8],
     /// How many blanks of each board are in the even columns, and in the odd ones.
     blanks: __m512i,
@@ -104,7 +105,7 @@ impl Seen {
             let row = |board: usize| boards[board][at..].first_chunk().unwrap_or(&[0; 16]);
             let text = four([row(i), row(i + 8), row(i + 16), row(i + 24)]);
             let cells = _mm512_permutex2var_epi8(low, text, high);
-            // Of a byte beyond ASCII, the top bit is its own.
+            // A byte beyond ASCII takes the entry of another byte; its own top bit marks it.
             self.cells[i] = or(self.cells[i], cells, text);
             cells
         };
@@ -160,12 +161,13 @@ fn expand(pairs: &[Pairs; SIDE / 2], sets: &mut [Sets; SIDE]) {
     }
 }
 
-/// The digits of a house, as a set and added up as numbers: some digit repeats if these differ.
+/// The digits of a house, as a set, and as the sum of the sets of its cells: a digit repeats
+/// exactly if the two differ.
 #[derive(Clone, Copy)]
 struct House {
     set: Sets,
-    /// Stays at all ones rather than start from zero again; the set can equal that only if all 16
-    /// digits are there.
+    /// Saturates at all ones rather than overflow, which the set can equal only if all 16 digits
+    /// occur.
     sum: Sets,
 }
 
@@ -191,7 +193,7 @@ struct Houses {
     rows: [Sets; SIDE],
     columns: [House; SIDE],
     boxes: [Sets; SIDE],
-    /// How many rows and boxes hold some digit twice.
+    /// How many rows and boxes hold some digit more than once.
     conflicts: __m512i,
 }
 
@@ -204,7 +206,7 @@ impl Houses {
         Houses { rows: sets, columns, boxes: sets, conflicts: zero }
     }
 
-    /// The digits of four rows.
+    /// Adds the digits of four rows.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn add_band(&mut self, band: usize, sets: &[[Sets; SIDE]; 4]) {
@@ -236,14 +238,14 @@ impl Houses {
         self.conflicts = count(self.conflicts, in_row);
     }
 
-    /// In how many houses some digit repeats.
+    /// How many houses of each board hold some digit more than once.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn conflicts(&self) -> __m512i {
         self.columns.iter().fold(self.conflicts, |conflicts, house| count(conflicts, *house))
     }
 
-    /// Fills the boards; how many cells were filled.
+    /// Fills the boards; returns how many cells are filled.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
     fn fill(&mut self, sets: &[[Sets; SIDE]; SIDE]) -> __m512i {
@@ -261,7 +263,7 @@ impl Houses {
                 for (column, set) in columns.iter_mut().zip(sets) {
                     let is_blank = _mm512_testn_epi16_mask(*set, *set);
                     let taken_here = _mm512_or_si512(taken, column.set);
-                    // The lowest zero becomes a one. Zero if the cell is no blank.
+                    // Adding one turns the lowest zero into a one. Zero if the cell is not a blank.
                     let next = _mm512_maskz_add_epi16(is_blank, taken_here, _mm512_set1_epi16(1));
                     taken = or_without(taken, next, taken_here);
                     column.set = or_without(column.set, next, taken_here);
@@ -277,7 +279,7 @@ impl Houses {
     }
 }
 
-/// One more where some digit of the house repeats.
+/// Adds one where the house holds some digit more than once.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn count(conflicts: __m512i, house: House) -> __m512i {
@@ -285,14 +287,14 @@ fn count(conflicts: __m512i, house: House) -> __m512i {
     _mm512_mask_add_epi16(conflicts, has_repeat, conflicts, _mm512_set1_epi16(1))
 }
 
-/// What is in `a`, or in `b` and not in `c`.
+/// The digits in `a`, and those in `b` that are not in `c`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn or_without(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi64::<0xF4>(a, b, c)
 }
 
-/// The numbers of a vector.
+/// The 32 numbers of 16 bits of a vector.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn words(vector: __m512i) -> [u16; LANES] {

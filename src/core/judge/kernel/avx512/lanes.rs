@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-/// 64 bytes as they lie in memory.
+/// Loads 64 bytes.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn load(bytes: &[u8; 64]) -> __m512i {
@@ -22,14 +22,14 @@ pub(super) fn load(bytes: &[u8; 64]) -> __m512i {
     )
 }
 
-/// What three vectors XOR to.
+/// The XOR of three vectors.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn xor(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi64::<0x96>(a, b, c)
 }
 
-/// All bits of three vectors.
+/// The OR of three vectors.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn or(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
@@ -52,9 +52,10 @@ pub(super) fn four([a, b, c, d]: [&[u8; 16]; 4]) -> __m512i {
 
 /// Turns 16 bytes of each of 32 boards into eight vectors that hold two bytes of each board.
 ///
-/// Vector `i` has those of the boards `i`, `i + 8`, `i + 16` and `i + 24`, a quarter each. Two bytes
-/// `p` of board `i` move from place `p` of a quarter of vector `i` to place `i` of the same quarter
-/// of vector `p`. Each interleaving turns the bits of the numbers of vector and place by one:
+/// Vector `i` has those of the boards `i`, `i + 8`, `i + 16` and `i + 24`, a quarter each. Pair `p`
+/// of bytes of board `i` moves from place `p` of a quarter of vector `i` to place `i` of the same
+/// quarter of vector `p`. Each interleaving rotates the bits of the numbers of vector and place by
+/// one:
 ///
 /// ```text
 ///     i2 i1 i0, p2 p1 p0  ->  i1 i0 p2, p1 p0 i2  ->  i0 p2 p1, p0 i2 i1  ->  p2 p1 p0, i2 i1 i0

@@ -1,6 +1,5 @@
-//! The kernels for processors with AVX-512 and its permutations of bytes (VBMI), where those for
-//! AVX2 are slower. Only this file
-//! calls into them.
+//! The kernels for processors with AVX-512 and its permutations of bytes (VBMI): only those that
+//! are faster than the ones for AVX2. Only this file calls the modules below it.
 
 #![expect(
     unsafe_code,
@@ -16,7 +15,7 @@ use crate::board::Counted;
 pub(super) use crate::cpu::has_avx512 as is_available;
 use alloc::vec::Vec;
 
-/// Which of at most [`LANES`] grids have right houses; `None` if this processor has no AVX-512.
+/// Which of at most [`LANES`] grids are correct; `None` if this processor has no AVX-512.
 pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> Option<u32> {
     if !is_available() {
         return None;
@@ -25,8 +24,8 @@ pub(super) fn classic<const BYTES: usize>(grids: &[[u8; BYTES]]) -> Option<u32> 
     Some(unsafe { classic::classic(grids) })
 }
 
-/// As [`classic`] of each batch of grids, appended to `right`; false, and nothing, if this processor
-/// has no AVX-512.
+/// As [`classic`] for each batch of grids, appended to `right`; if this processor has no AVX-512,
+/// appends nothing and returns false.
 pub(super) fn classic_batches<const BYTES: usize>(
     grids: &[[u8; BYTES]],
     right: &mut Vec<u32>,
@@ -39,7 +38,8 @@ pub(super) fn classic_batches<const BYTES: usize>(
     true
 }
 
-/// Appends what becomes of each board; false, and nothing, if this processor has no AVX-512.
+/// Appends the counts of each board; if this processor has no AVX-512, appends nothing and returns
+/// false.
 pub(super) fn hexudoku<const BYTES: usize>(
     boards: &[[u8; BYTES]],
     counts: &mut Vec<Option<Counted>>,

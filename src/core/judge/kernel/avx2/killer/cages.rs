@@ -1,4 +1,9 @@
-//! The houses and cages of 32 drawings side by side, one a lane.
+//! The houses and cages of 32 drawings side by side, one in each lane.
+//!
+//! A cage is found without a list of its cells and without a branch on a wall: each cell starts
+//! with its own number and digit, and takes over what its neighbours know where no wall is between,
+//! until nothing changes. Then all cells of a cage know its largest number, which names the cage,
+//! and the set of its digits.
 
 use super::super::LANES;
 use super::super::lanes::{table, transpose, words};
@@ -6,48 +11,48 @@ use super::drawing::{BELOW, CELL_OF, Cells, RIGHT};
 use crate::board::CELLS_9;
 use core::arch::x86_64::*;
 
-/// A cell of each drawing.
+/// One cell of each drawing, a byte each.
 type Lanes = __m256i;
 
-/// What is known of each cell of 32 drawings, in which the houses are right.
-pub(super) struct Sheet {
-    /// Of the cage of each cell, of each drawing at its [`Sheet::place`]: what its digits add up to,
-    /// those that repeat counted once; and in the upper byte a number below 128 that no other cage
-    /// of the drawing has.
+/// The cages of 32 drawings, and in which of these the houses are correct.
+pub(super) struct FoundCages {
+    /// For each cell the cage that it is in, of each drawing at its [`place`](FoundCages::place):
+    /// in the lower byte the sum of its different digits, in the upper byte a number below 128 that
+    /// no other cage of the drawing has. Valid only where the houses are correct.
     pub cages: [[u16; LANES]; CELLS_9],
-    /// In which drawings all houses are right.
+    /// In which drawings all houses are correct, bit `i` for drawing `i`.
     pub right: u32,
 }
 
-impl Sheet {
-    /// Where the numbers of a drawing are among those of all 32.
+impl FoundCages {
+    /// The index of the drawing in this lane among the numbers of all 32.
     pub fn place(lane: usize) -> usize {
         lane & 7 | (lane & 8) << 1 | (lane & 16) >> 1
     }
 }
 
-/// Looks at drawings, whose sums and cages are of use only where the houses are right.
+/// Finds the cages of 32 drawings, and the drawings in which all houses are correct.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn look(drawings: &[Cells; LANES]) -> Sheet {
+pub(super) fn find(drawings: &[Cells; LANES]) -> FoundCages {
     let cells = side_by_side(drawings);
     let empty = [_mm256_setzero_si256(); CELLS_9];
     let mut cages = Cages { cages: empty, digits: empty, right: empty, below: empty };
     let right = cages.start(&cells);
     cages.join();
-    let mut sheet = Sheet { cages: [[0; LANES]; CELLS_9], right };
-    for (cell, told) in sheet.cages.iter_mut().enumerate() {
+    let mut found = FoundCages { cages: [[0; LANES]; CELLS_9], right };
+    for (cell, numbers) in found.cages.iter_mut().enumerate() {
         let Known { cage, digits } = cages.known(cell);
         let sum = sum(cage, digits);
         let cage = _mm256_and_si256(cage, _mm256_set1_epi8(!NINE));
-        let (low, high) = told.split_at_mut(LANES / 2);
+        let (low, high) = numbers.split_at_mut(LANES / 2);
         low.copy_from_slice(&words(_mm256_unpacklo_epi8(sum, cage)));
         high.copy_from_slice(&words(_mm256_unpackhi_epi8(sum, cage)));
     }
-    sheet
+    found
 }
 
-/// The cells of each drawing, one drawing a lane.
+/// The cells of all drawings, transposed to one drawing in each lane.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn side_by_side(drawings: &[Cells; LANES]) -> [Lanes; CELLS_9] {
@@ -71,7 +76,7 @@ fn side_by_side(drawings: &[Cells; LANES]) -> [Lanes; CELLS_9] {
     cells
 }
 
-/// Puts bytes where the cells are that they stand for.
+/// Moves bytes to the cells that they stand for.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn put(cells: &mut [Lanes; CELLS_9], cell_of: &[Option<u8>; 16], bytes: &[Lanes; 16]) {
@@ -82,27 +87,30 @@ fn put(cells: &mut [Lanes; CELLS_9], cell_of: &[Option<u8>; 16], bytes: &[Lanes;
     }
 }
 
-/// In the number of a cage: it holds a 9.
+/// The bit in the number of a cage that says that it holds a 9.
 const NINE: i8 = -128;
 
+/// What each cell knows of its cage, and where walls are.
 struct Cages {
-    /// The largest of its cells so far, where those with a 9 are larger than others.
+    /// The largest number of a cell in its cage so far; a cell with a 9 has the larger number for
+    /// it.
     cages: [Lanes; CELLS_9],
-    /// Its digits from 1 to 8 so far, a bit each.
+    /// The digits from 1 to 8 in its cage so far, a bit each.
     digits: [Lanes; CELLS_9],
-    /// All ones where no wall is to the right.
+    /// All ones where no wall is to the right of the cell.
     right: [Lanes; CELLS_9],
-    /// All ones where no wall is below.
+    /// All ones where no wall is below the cell.
     below: [Lanes; CELLS_9],
 }
 
 impl Cages {
-    /// Lets each cell know itself; in which drawings the houses are right.
+    /// Starts each cell with its own number, digit and walls. Returns in which drawings the houses
+    /// are correct.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn start(&mut self, cells: &[Lanes; CELLS_9]) -> u32 {
         let zero = _mm256_setzero_si256();
-        // A house is right if its digits XOR to 0xFF, where a 9 has no bit.
+        // A house is correct if the XOR of its digits is 0xFF, where a 9 has no bit.
         let bits = table([0, 1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0]);
         let (mut columns, mut boxes) = ([zero; 9], [zero; 9]);
         let (mut right, mut largest) = (_mm256_set1_epi8(-1), _mm256_set1_epi8(8));
@@ -134,31 +142,32 @@ impl Cages {
         _mm256_movemask_epi8(_mm256_and_si256(houses, digits)) as u32
     }
 
-    /// Lets every cell know all of its cage: row by row, downwards and upwards, each cell takes over
-    /// what its neighbours know, until nobody learns anything new.
+    /// Spreads what cells know over their cages: row by row, downwards and upwards, each cell takes
+    /// over what its neighbours know, until nothing changes.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn join(&mut self) {
         self.row(0, None);
         loop {
-            let mut news = _mm256_setzero_si256();
+            let mut changed = _mm256_setzero_si256();
             for row in 1..9 {
-                news = _mm256_or_si256(news, self.row(row, Some(row - 1)));
+                changed = _mm256_or_si256(changed, self.row(row, Some(row - 1)));
             }
-            if _mm256_testz_si256(news, news) == 1 {
+            if _mm256_testz_si256(changed, changed) == 1 {
                 break;
             }
-            let mut news = _mm256_setzero_si256();
+            let mut changed = _mm256_setzero_si256();
             for row in (0..8).rev() {
-                news = _mm256_or_si256(news, self.row(row, Some(row + 1)));
+                changed = _mm256_or_si256(changed, self.row(row, Some(row + 1)));
             }
-            if _mm256_testz_si256(news, news) == 1 {
+            if _mm256_testz_si256(changed, changed) == 1 {
                 break;
             }
         }
     }
 
-    /// Lets a row know what it can from one of those beside it; what is new in it.
+    /// Spreads what is known within a row, and to it from the row `beside` it, if given. Returns
+    /// bits that are set where anything changed.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn row(&mut self, row: usize, beside: Option<usize>) -> __m256i {
@@ -176,16 +185,16 @@ impl Cages {
             (left, is_open) = (known, self.right[cell]);
             (self.cages[cell], self.digits[cell]) = (known.cage, known.digits);
         }
-        let (mut right, mut news) = (left, zero);
+        let (mut right, mut changed) = (left, zero);
         for (column, old) in old.iter().enumerate().rev() {
             let cell = row * 9 + column;
             let known = self.known(cell).and(right, self.right[cell]);
             (self.cages[cell], self.digits[cell]) = (known.cage, known.digits);
-            news = _mm256_or_si256(news, _mm256_xor_si256(known.cage, old.cage));
-            news = _mm256_or_si256(news, _mm256_xor_si256(known.digits, old.digits));
+            changed = _mm256_or_si256(changed, _mm256_xor_si256(known.cage, old.cage));
+            changed = _mm256_or_si256(changed, _mm256_xor_si256(known.digits, old.digits));
             right = known;
         }
-        news
+        changed
     }
 
     #[inline]
@@ -202,7 +211,7 @@ struct Known {
 }
 
 impl Known {
-    /// With what a neighbour knows, where no wall is between.
+    /// Adds what a neighbour knows, where no wall is between.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn and(&self, other: Known, is_open: Lanes) -> Known {
@@ -215,7 +224,7 @@ impl Known {
     }
 }
 
-/// All ones where `lanes` have not this bit.
+/// All ones where this bit is clear in `lanes`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn has_none(lanes: Lanes, bit: i8) -> Lanes {
@@ -223,7 +232,7 @@ fn has_none(lanes: Lanes, bit: i8) -> Lanes {
     _mm256_cmpeq_epi8(bit, _mm256_setzero_si256())
 }
 
-/// What the digits of a cage add up to.
+/// The sum of the different digits of a cage.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn sum(cage: Lanes, digits: Lanes) -> Lanes {

@@ -5,7 +5,8 @@ use crate::board::CELLS_9;
 use crate::format::killer::LF_BYTES;
 use core::arch::x86_64::*;
 
-/// The cells of a drawing, a byte each: the digit in the lower four bits, [`RIGHT`] and [`BELOW`].
+/// The cells of a drawing, a byte each: the digit in the lower four bits, and the walls [`RIGHT`]
+/// and [`BELOW`]. The first column comes last, since its text is read separately.
 ///
 /// ```text
 ///     cell a of r1c2 to r1c5, b of r2c2 to r2c5, ...      cell a of r1c6 to r1c9, ...
@@ -14,13 +15,13 @@ use core::arch::x86_64::*;
 /// [2] i159i---i269i---                                    i379i---i48-i---        row 9: i
 /// ```
 ///
-/// The digits stand for the first cells of these rows.
+/// In `[2]`, a digit `n` stands for the first cell of row `n`.
 pub(super) type Cells = [__m256i; 3];
 
-/// A wall stands between this cell and the next.
+/// Set if a wall is between this cell and the next.
 pub(super) const RIGHT: i8 = 0x40;
 
-/// A wall stands between this cell and the one below.
+/// Set if a wall is between this cell and the one below.
 pub(super) const BELOW: i8 = 0x20;
 
 /// The cell that each byte of [`Cells`] stands for, 16 at a time; some stand for none.
@@ -44,10 +45,11 @@ pub(super) const CELL_OF: [[Option<u8>; 16]; 6] = {
 /// Bytes of two lines, a border and a row.
 const TWO_LINES: usize = 76;
 
-/// Bytes of the top border that are in front of the first part.
+/// Bytes of the top border before the first part.
 const TOP: usize = 36;
 
-/// The nine parts of a drawing: the end of a border, a row, and the next border but for its end.
+/// One of the nine parts of a drawing: the end of a border, a row, and the next border without its
+/// end.
 ///
 /// ```text
 /// +.| 1   2 ...  9 |.+---+--- ... +---
@@ -56,7 +58,7 @@ const TOP: usize = 36;
 struct Part<'a> {
     head: &'a [u8; 8],
     row: &'a [u8; 32],
-    /// The first cell of the border, and the one beside it.
+    /// The border below the first two cells.
     edge: &'a [u8; 8],
     border: &'a [u8; 32],
 }
@@ -72,8 +74,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The cells of a drawing whose lines end in LF; `None` if it is not drawn as it must be, or if a
-/// cell is no digit. (Some that are none get through as a digit that no house allows.)
+/// The cells of a drawing whose lines end in LF; `None` if anything in it is wrong, or if a cell is
+/// not a digit. (Some bytes that are not digits pass as a digit that no house allows.)
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn read(text: &[u8; LF_BYTES]) -> Option<Cells> {
@@ -90,7 +92,7 @@ pub(super) fn read(text: &[u8; LF_BYTES]) -> Option<Cells> {
     let firsts = reading.firsts([&a, &b, &c, &d], open());
     let nexts = reading.firsts([&e, &f, &g, &h], open());
     let lasts = reading.firsts([&last, &last, &last, &last], wall());
-    // All are in the lowest bytes of their numbers.
+    // Each cell is in the lowest byte of its number.
     let firsts = _mm256_or_si256(
         _mm256_slli_epi64::<8>(firsts),
         _mm256_or_si256(_mm256_slli_epi64::<16>(nexts), _mm256_slli_epi64::<24>(lasts)),
@@ -99,14 +101,14 @@ pub(super) fn read(text: &[u8; LF_BYTES]) -> Option<Cells> {
     is_right.then(|| [first_rows, next_rows, _mm256_or_si256(last_row, firsts)])
 }
 
-/// A border where a wall is drawn.
+/// The border below a cell, where a wall is.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn wall() -> __m256i {
     _mm256_set1_epi32(i32::from_le_bytes(*b"+---"))
 }
 
-/// A border where none is drawn.
+/// The border below a cell, where no wall is.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn open() -> __m256i {
@@ -114,7 +116,7 @@ fn open() -> __m256i {
 }
 
 struct Reading {
-    /// All ones as long as everything is as it must be.
+    /// All ones as long as everything is correct.
     right: __m256i,
 }
 
@@ -125,7 +127,7 @@ impl Reading {
         self.right = _mm256_and_si256(self.right, right);
     }
 
-    /// The top border: its first 32 bytes, and the last that do not belong to a part.
+    /// Checks the top border: its first 32 bytes, and the eight before the first part.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn top(&mut self, first: &[u8; 32], last: &[u8; 8]) {
@@ -134,8 +136,8 @@ impl Reading {
         self.is_right(_mm256_cmpeq_epi32(last, wall()));
     }
 
-    /// The cells of a row but for the first, each in the lowest byte of a number. The border below
-    /// is drawn in one of two ways, `wall` or `open`.
+    /// The cells of a row without the first, each in the lowest byte of a number. The border below
+    /// each is a wall or `open`.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn row(&mut self, part: &Part, open: __m256i) -> __m256i {
@@ -159,7 +161,7 @@ impl Reading {
         _mm256_or_si256(digits, _mm256_or_si256(right, below))
     }
 
-    /// The cells of four rows but for the first of each.
+    /// The cells of four rows without the first of each.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn four(&mut self, [a, b, c, d]: [&Part; 4]) -> __m256i {

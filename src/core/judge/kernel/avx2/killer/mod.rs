@@ -1,5 +1,5 @@
-//! Killer: drawings are read one by one, their houses and cages looked at side by side, one drawing
-//! a lane, and the lines with the totals read one by one again.
+//! Killer: drawings are read one by one, their houses and cages are found side by side, one drawing
+//! in each lane, and the lines with the totals are read one by one again.
 
 mod cages;
 mod drawing;
@@ -10,7 +10,7 @@ use crate::format::Case;
 use crate::format::killer::{CRLF_BYTES, DRAWING_LINES, LF_BYTES, LINE_BYTES};
 use core::arch::x86_64::*;
 
-/// Which of at most [`LANES`] diagrams are right, of those that are as nearly all are.
+/// Which of at most [`LANES`] diagrams are correct, as far as they are regular.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(super) fn killer(window: &[u8], cases: &[Case]) -> u32 {
     let mut drawings = [[_mm256_setzero_si256(); 3]; LANES];
@@ -24,17 +24,17 @@ pub(super) fn killer(window: &[u8], cases: &[Case]) -> u32 {
     if read == 0 {
         return 0;
     }
-    let sheet = cages::look(&drawings);
-    let mut right = read & sheet.right;
+    let found = cages::find(&drawings);
+    let mut right = read & found.right;
     let mut room = totals::ROOM;
     for (lane, case) in cases.iter().enumerate() {
         if right >> lane & 1 == 1 {
             let lines = |drawing: usize| [case.start + drawing, case.end];
             let are_right = match window[case.start + LINE_BYTES] {
                 b'\n' => {
-                    totals::are_right::<b'\n'>(window, lines(LF_BYTES), &sheet, lane, &mut room)
+                    totals::are_right::<b'\n'>(window, lines(LF_BYTES), &found, lane, &mut room)
                 }
-                _ => totals::are_right::<b'\r'>(window, lines(CRLF_BYTES), &sheet, lane, &mut room),
+                _ => totals::are_right::<b'\r'>(window, lines(CRLF_BYTES), &found, lane, &mut room),
             };
             right &= !(u32::from(!are_right) << lane);
         }
@@ -42,7 +42,7 @@ pub(super) fn killer(window: &[u8], cases: &[Case]) -> u32 {
     right
 }
 
-/// The cells of the drawing with which `text` begins, if it is as nearly all are.
+/// The cells of the drawing at the start of `text`, if it is regular.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn drawing(text: &[u8]) -> Option<drawing::Cells> {

@@ -1,43 +1,45 @@
 //! The cage lines of a diagram.
 
 use super::super::LANES;
-use super::cages::Sheet;
+use super::cages::FoundCages;
 use super::{bytes, load};
 use crate::board::CELLS_9;
 use core::arch::x86_64::*;
 
-/// Bytes whose line ends are looked for at a time.
+/// How many bytes are searched for line ends at a time.
 const STEP: usize = 64;
 
-/// Bytes in front of a step and behind it that are looked at with it.
+/// How many bytes before a step are read with it, so that a line that ends at its start is
+/// complete.
 const BEFORE: usize = 8;
 
-/// Lines that can end in a step: each has six bytes or more.
+/// How many lines can end in a step, since each has six bytes or more.
 const LINES_A_STEP: usize = 11;
 
-/// Bytes of all lines at most.
+/// The most bytes of all lines.
 const BYTES_MAX: usize = CELLS_9 * 8;
 
-/// What the digits of a grid add up to.
+/// The sum of all digits of a grid.
 const SUM_9: u32 = 405;
 
-/// Room for the lines of a diagram, for those of a step beyond them, and to make fours of them.
+/// Room for the last eight bytes of each line of a diagram, for the lines of a step more, and for
+/// rounding up to four.
 pub(super) type Room = [[u8; 8]; CELLS_9 + LINES_A_STEP + 4];
 
-/// Room for lines, with nothing in it.
+/// Empty room for lines.
 pub(super) const ROOM: Room = [[0; 8]; CELLS_9 + LINES_A_STEP + 4];
 
-/// Whether the lines from `start` to `end` of `window` give each cage of a drawing one total, to
-/// which its digits add up, and all digits of a cage differ; provided that the houses are right.
+/// Whether the lines from `start` to `end` of `window` set one total for each cage of a drawing,
+/// the sum of its digits, and all digits of a cage differ; provided that the houses are correct.
 ///
-/// A line end stands in front of the lines. False if some line is not as nearly all are, like
-/// `1 2 34` with an `END` (the line feed alone, or a carriage return in front of one).
+/// The byte before the lines is a line end. False if some line is not regular, like `1 2 34` and an
+/// `END` (a line feed alone, or a carriage return with a line feed behind it).
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(super) fn are_right<const END: u8>(
     window: &[u8],
     [start, end]: [usize; 2],
-    sheet: &Sheet,
+    found: &FoundCages,
     lane: usize,
     room: &mut Room,
 ) -> bool {
@@ -46,7 +48,7 @@ pub(super) fn are_right<const END: u8>(
         return false;
     }
     let count = if window.len() < end + STEP + 1 {
-        // So near to its end, a copy with more behind it is looked at.
+        // Too near the end of the window: a copy with room behind it is read.
         let mut copy = [0; BEFORE + BYTES_MAX + STEP + 1];
         copy[..BEFORE + bytes].copy_from_slice(&window[start - BEFORE..end]);
         split::<END>(&copy, BEFORE, BEFORE + bytes, room)
@@ -54,17 +56,17 @@ pub(super) fn are_right<const END: u8>(
         split::<END>(window, start, end, room)
     };
     let Some(count) = count else { return false };
-    // The fours hold lines that are not asked for as well.
+    // The last four may hold lines beyond `count`, which are ignored.
     for four in room.as_chunks_mut::<4>().0.iter_mut().take(count.div_ceil(4)) {
         read_four::<END>(four);
     }
     let Some(lines) = room.get(..count) else { return false };
     let line_end = if END == b'\n' { 1 } else { 2 };
-    add_up(lines, sheet, lane).is_some_and(|short| count * (6 + line_end) - short == bytes)
+    add_up(lines, found, lane).is_some_and(|short| count * (6 + line_end) - short == bytes)
 }
 
-/// Puts the last eight bytes of each line, `END` included, into `lines`, and returns their count;
-/// `None` if there are too many.
+/// Copies the last eight bytes of each line, up to `END`, into `lines`, and returns the number of
+/// lines; `None` if there are too many.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn split<const END: u8>(
@@ -89,7 +91,7 @@ fn split<const END: u8>(
         if here > LINES_A_STEP {
             return None;
         }
-        // All that there can be, so that there is no branch on how many there are.
+        // As many as there can be, so that there is no branch on how many there are.
         for line in lines.get_mut(count..)?.first_chunk_mut::<LINES_A_STEP>()? {
             let stop = ends.trailing_zeros() as usize;
             *line = *text[stop + 1..].first_chunk()?;
@@ -101,11 +103,11 @@ fn split<const END: u8>(
     (count <= CELLS_9).then_some(count)
 }
 
-/// What [`read_four`] adds to the total of a line that is right and of which it has one digit.
+/// What [`read_four`] adds to a total of one digit.
 const SHORT: u32 = 1 << 16;
 
-/// Reads four lines, each of which becomes the place of its cell in a [`Sheet`], and its total; if
-/// it is not right, a total that no cage has.
+/// Reads four lines. Each becomes the index of its cell in [`FoundCages::cages`], flattened, and
+/// its total; a line that is not regular gets a total that no cage has.
 ///
 /// ```text
 /// .1 2 34.   the line end before, row, column, total, line end
@@ -118,12 +120,13 @@ fn read_four<const END: u8>(lines: &mut [[u8; 8]; 4]) {
     let all = |bytes: [u8; 8]| _mm256_set1_epi64x(i64::from_le_bytes(bytes));
     let is_feed = _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'\n' as i8));
     let is_short = _mm256_and_si256(is_feed, all([0, 0xFF, 0, 0, 0, 0, 0, 0]));
-    // Row and column where they are in a long line.
+    // Moves row and column of a short line to where they are in a long one.
     let shift = _mm256_srli_epi64::<8>(_mm256_and_si256(is_short, all([0, 8, 0, 0, 0, 0, 0, 0])));
     let moved = _mm256_srlv_epi64(text, shift);
     let text = _mm256_blendv_epi8(moved, text, all([0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF]));
-    // Each byte as a number from the least that it may be, and the largest that it may be. Where a
-    // long total has its first digit, a short one has a blank, which `moved` shows as well.
+    // Each byte minus the least that is allowed at its place, and the largest such number that is
+    // allowed. Where a long total has its first digit, a short one has a blank, which occurs in
+    // `moved` too.
     let numbers = _mm256_sub_epi8(text, all([b'\n', b'1', b' ', b'1', b' ', b'0', b'0', END]));
     let largest = all([0, 8, 0, 8, 0, 9, 9, 0]);
     let largest = _mm256_or_si256(largest, _mm256_slli_epi64::<32>(is_short));
@@ -134,25 +137,25 @@ fn read_four<const END: u8>(lines: &mut [[u8; 8]; 4]) {
     let step = LANES as u8;
     let added = _mm256_madd_epi16(weighed, all([step, 0, step, 0, 1, 0, 1, 0]));
     let short = _mm256_slli_epi64::<40>(_mm256_and_si256(is_short, all([0, 1, 0, 0, 0, 0, 0, 0])));
-    let told = _mm256_or_si256(added, short);
+    let read = _mm256_or_si256(added, short);
     let wrong = _mm256_andnot_si256(is_right, all([0, 0, 0, 0, 0xFF, 0, 0, 0]));
-    lines.as_flattened_mut().copy_from_slice(&bytes(_mm256_or_si256(told, wrong)));
+    lines.as_flattened_mut().copy_from_slice(&bytes(_mm256_or_si256(read, wrong)));
 }
 
-/// How many lines that have been read are short; `None` if they do not give each cage its total.
+/// How many of the lines are short; `None` if they do not set the right total for each cage.
 ///
-/// All 81 digits add up to 405, so if the totals of different cages do so too, and each equals what
-/// the different digits of its cage add up to, then no cage is left and no digit is there twice.
+/// All 81 digits add up to 405. So if the totals of different cages do too, and each equals the sum
+/// of the different digits of its cage, then no cage lacks a total and none holds a digit twice.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-fn add_up(lines: &[[u8; 8]], sheet: &Sheet, lane: usize) -> Option<usize> {
-    let place = Sheet::place(lane);
-    // The cages that have been named, as a set: those below 64, and the others.
+fn add_up(lines: &[[u8; 8]], found: &FoundCages, lane: usize) -> Option<usize> {
+    let place = FoundCages::place(lane);
+    // The cages that are named, as a set of their numbers: those below 64, and the others.
     let mut named = [0u64; 2];
     let (mut wrong, mut all) = (0, 0);
     for line in lines {
         let line = u64::from_le_bytes(*line);
-        let cage = sheet.cages.as_flattened().get(line as u32 as usize + place)?;
+        let cage = found.cages.as_flattened().get(line as u32 as usize + place)?;
         let total = (line >> 32) as u32;
         wrong |= (u32::from(*cage) ^ total) & 0xFF;
         all += total;
