@@ -15,39 +15,39 @@ const NOT_CHECKED: u8 = 2;
 /// The arguments of `gridmark doctor`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Run it as the user that runs the service, with the same settings. What the service needs is tried
-out in scratch folders, which are removed again; nothing else is changed, and a service that runs is
-not disturbed.
+Run it as the user that runs the service, with the same settings. What the service needs is tried in
+scratch folders, which are removed afterwards. Nothing else is changed, and a running service is not
+disturbed.
 
-ok    as it should be
-note  good to know, or cannot be told
+ok    all is well
+note  worth knowing, or could not be determined
 warn  the service works, but not as well as it could
-FAIL  the service does not work, or loses what it promises to keep
+FAIL  the service does not work, or may lose data that it promises to keep
 
-Exit code: 0 if nothing fails; 1 if something does (with --strict also if there is a warning); 2 if
-the settings are wrong or it was typed wrongly; 130 after a signal.")]
+Exit code: 0 if nothing fails; 1 if something fails, or with --strict if there is a warning; 2 if the
+settings or the command line are wrong; 130 after a signal.")]
 pub struct Args {
     #[command(flatten)]
     settings: SettingArgs,
-    /// Take warnings for failures
+    /// Treat warnings as failures
     #[arg(long)]
     strict: bool,
-    /// How long the trial of the whole service may take
+    /// The longest time for the trial of the whole service
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "60s")]
     trial_time: u64,
-    /// How the findings are told: in words, or a JSON object a line
+    /// How to print findings: as text, or as one JSON object per line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 }
 
-/// How findings are told.
+/// How findings are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     Text,
     Json,
 }
 
-/// Checks, and tells what was found.
+/// Runs the checks and prints their findings.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         }
     };
     let mut counts = [0; 4];
-    let mut tell = |finding: Finding| {
+    let mut print = |finding: Finding| {
         counts[finding.level as usize] += 1;
         let mut out = io::stdout().lock();
         match args.format {
@@ -71,13 +71,13 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         out.flush()
     };
     let time_max = Duration::from_millis(args.trial_time);
-    doctor::examine(&loaded, time_max, &mut tell).map_err(Error::Output)?;
+    doctor::examine(&loaded, time_max, &mut print).map_err(Error::Output)?;
     if args.format == Format::Text {
         writeln!(io::stdout(), "{}", summary(&counts)).map_err(Error::Output)?;
     }
     let [_, _, warnings, failures] = counts;
-    let is_well = failures == 0 && (warnings == 0 || !args.strict);
-    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let is_ready = failures == 0 && (warnings == 0 || !args.strict);
+    Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn load(args: &SettingArgs) -> Result<Loaded, Error> {
@@ -108,7 +108,7 @@ fn json(finding: &Finding) -> serde_json::Value {
 fn summary(counts: &[usize; 4]) -> String {
     let [well, notes, warnings, failures] = counts;
     let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
-    let told = format!(
+    let counts = format!(
         "{well} ok, {}, {}, {}",
         count(*notes, "note"),
         count(*warnings, "warning"),
@@ -116,8 +116,8 @@ fn summary(counts: &[usize; 4]) -> String {
     );
     let ready = match (failures, warnings) {
         (0, 0) => "this machine is ready",
-        (0, _) => "this machine is ready; look at the warnings",
+        (0, _) => "this machine is ready, but see the warnings",
         _ => "this machine is not ready",
     };
-    format!("{told}: {ready}")
+    format!("{counts}: {ready}")
 }

@@ -187,19 +187,20 @@ fn selected(args: &Args, paths: &Paths, ledger: &Ledger) -> Result<Option<Vec<Re
     let known = ledger.reports().map_err(crate::service::Error::from)?;
     let mut selected: Vec<Report> = Vec::new();
     for typed in &args.reports {
-        let shown = escape::path(typed);
-        match matching_reports(&paths.reports(), typed, &known)[..] {
+        let found = matching_reports(&paths.reports(), typed, &known);
+        let typed = escape::path(typed);
+        match found[..] {
             [report] if selected.contains(report) => {}
             [report] => selected.push(report.clone()),
             [] => {
                 let folder = escape::path(&paths.reports()).to_string();
-                return Err(Error::Usage(format!("{shown}: there is no such report in {folder}")));
+                return Err(Error::Usage(format!("{typed}: there is no such report in {folder}")));
             }
             ref several => {
                 let several = several.iter().map(|report| report.path.to_string());
                 let several = several.collect::<Vec<_>>().join(", ");
                 return Err(Error::Usage(format!(
-                    "{shown}: this can be several reports; name one of them: {several}"
+                    "{typed}: this can be several reports; name one of them: {several}"
                 )));
             }
         }

@@ -1,4 +1,4 @@
-//! What lies in the folders already: whether this user may use it.
+//! Checks whether this user may use what the folders already contain.
 
 use super::finding::Finding;
 use super::folders::Folders;
@@ -8,26 +8,27 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
-/// How many files and folders of the inbox are looked at.
+/// How many files and folders of the inbox are checked at most.
 const ENTRIES_MAX: usize = 200_000;
-/// How many reports and files of the state are looked at.
+/// How many files of state, reports and reports/folders are checked at most, in each.
 const FILES_MAX: usize = 20_000;
 
-/// What is in the inbox.
+/// The contents of the inbox.
 #[derive(Default)]
 pub(super) struct Inbox {
-    /// How many folders, itself included.
+    /// The number of folders, the inbox included.
     pub(super) folders: usize,
     pub(super) files: usize,
-    /// Folders out of which no file can be taken.
+    /// Folders from which this user cannot take files.
     closed: Vec<PathBuf>,
-    /// Files that cannot be read.
+    /// Files that this user cannot read.
     unreadable: Vec<PathBuf>,
+    /// Whether there is more than was counted.
     is_cut: bool,
 }
 
 impl Inbox {
-    pub(super) fn look(folders: &Folders) -> Inbox {
+    pub(super) fn examine(folders: &Folders) -> Inbox {
         let mut inbox = Inbox::default();
         let mut left = vec![folders.inbox.path.clone()];
         while let Some(folder) = left.pop() {
@@ -54,25 +55,25 @@ impl Inbox {
     }
 
     pub(super) fn findings(&self, folders: &Folders) -> Vec<Finding> {
-        if !folders.inbox.is_there {
+        if !folders.inbox.exists {
             return Vec::new();
         }
         let mut findings = Vec::new();
-        if let Some(closed) = told(&self.closed) {
-            let what = format!("nothing can be taken out of {closed}");
+        if let Some(closed) = first_of(&self.closed) {
+            let what = format!("this user cannot take files out of {closed}");
             let inbox = escape::path(&folders.inbox.path);
             let remedy = format!(
-                "have this user own them, or let the inbox's group write there and in what is made \
-                 later: chgrp -R --reference={inbox} {inbox}; find {inbox} -type d -exec chmod \
+                "make this user their owner, or let the inbox's group write there and in new \
+                 folders: chgrp -R --reference={inbox} {inbox}; find {inbox} -type d -exec chmod \
                  g+rwxs {{}} +"
             );
             findings.push(Finding::fail("contents", what, folders.remedy(remedy)));
         }
-        if let Some(unreadable) = told(&self.unreadable) {
-            let what = format!("{unreadable} cannot be read");
+        if let Some(unreadable) = first_of(&self.unreadable) {
+            let what = format!("this user cannot read {unreadable}");
             let inbox = escape::path(&folders.inbox.path);
             let remedy = format!(
-                "let the inbox's group read them, or copy them in instead of moving them: \
+                "let the inbox's group read them, or copy files in instead of moving them: \
                  chgrp -R --reference={inbox} {inbox}; chmod -R g+rX {inbox}"
             );
             findings.push(Finding::fail("contents", what, folders.remedy(remedy)));
@@ -88,7 +89,7 @@ impl Inbox {
     }
 }
 
-/// Whether what an earlier run has written can be written on.
+/// Checks that files which an earlier run has written can be written.
 pub(super) fn written(folders: &Folders) -> Vec<Finding> {
     let mut closed = Vec::new();
     let mut count = 0;
@@ -102,18 +103,18 @@ pub(super) fn written(folders: &Folders) -> Vec<Finding> {
             }
         }
     }
-    match told(&closed) {
+    match first_of(&closed) {
         Some(closed) => {
-            let what = format!("{closed} cannot be written");
+            let what = format!("this user cannot write {closed}");
             let (state, reports) = (escape::path(state), escape::path(reports));
             let remedy = format!(
-                "chown -R them to the user that runs the service (perhaps it ran as another one \
-                 once): {state} {reports}"
+                "make the user that runs the service their owner (it may have run as another user \
+                 before): chown -R USER {state} {reports}"
             );
             vec![Finding::fail("contents", what, folders.remedy(remedy))]
         }
         None if count > 0 => {
-            let what = format!("{count} files of state and reports can be written");
+            let what = format!("{count} files in state and reports can be written");
             vec![Finding::ok("contents", what)]
         }
         None => Vec::new(),
@@ -131,8 +132,8 @@ fn may(path: &Path, access: Access) -> bool {
     accessat(CWD, path, access, AtFlags::EACCESS).is_ok()
 }
 
-/// The first of them, and how many more there are.
-fn told(paths: &[PathBuf]) -> Option<String> {
+/// The first path, and how many more there are; `None` without any.
+fn first_of(paths: &[PathBuf]) -> Option<String> {
     let first = escape::path(paths.iter().min()?).to_string();
     Some(match paths.len() - 1 {
         0 => first,

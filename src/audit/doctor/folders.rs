@@ -1,7 +1,7 @@
-//! The five folders: whether they are there, or can be made, and can be written.
+//! Checks the five folders: whether they exist or can be created, and can be written.
 
 use super::finding::Finding;
-use super::scratch::{Mess, Scratch, sweep};
+use super::scratch::{Scratch, ScratchGuard, sweep};
 use crate::config::Paths;
 use crate::model::escape;
 use crate::store::owner::{Denied, this_user};
@@ -13,60 +13,61 @@ use std::path::{Path, PathBuf};
 
 /// One of the five folders.
 pub(super) struct Folder {
-    /// What it is called in the settings: `inbox`.
+    /// Its name in the settings: `inbox`.
     pub(super) name: &'static str,
-    /// Where it is to be.
+    /// Its path in the settings.
     pub(super) path: PathBuf,
-    /// It, or the nearest folder above it that is there, as a whole path without links.
-    pub(super) site: PathBuf,
-    /// Whether it is there.
-    pub(super) is_there: bool,
-    /// Whether it is known where it is, or can be made.
-    is_known: bool,
-    /// Where things can be tried out on its file system; none if it cannot be written.
+    /// The folder itself or the nearest existing one above it; absolute and without links.
+    pub(super) nearest: PathBuf,
+    /// Whether it exists.
+    pub(super) exists: bool,
+    /// Whether `nearest` could be found.
+    is_reachable: bool,
+    /// A scratch folder on its file system; `None` if it cannot be written.
     pub(super) scratch: Option<Scratch>,
 }
 
-/// The five.
+/// The five folders.
 pub(super) struct Folders {
     pub(super) inbox: Folder,
     pub(super) archive: Folder,
     pub(super) quarantine: Folder,
     pub(super) reports: Folder,
     pub(super) state: Folder,
-    /// What this user may not read of the state: the service's user can be no other.
+    /// A file or folder of the state that this user may not read: then this is not the service's user.
     pub(super) denied: Option<Denied>,
 }
 
 impl Folders {
-    /// Looks at all of them, and makes a scratch folder in each that can be written.
-    pub(super) fn look(paths: &Paths, mess: &Mess) -> (Folders, Vec<Finding>) {
+    /// Examines them, and creates a scratch folder in each that can be written.
+    pub(super) fn examine(paths: &Paths, guard: &ScratchGuard) -> (Folders, Vec<Finding>) {
         let mut findings = Vec::new();
         let ours = [paths.state(), paths.lock(), paths.ledger()];
         let denied = ours.iter().find_map(|path| Denied::of(path));
-        let mut look = |name, path| Folder::look(name, path, denied.as_ref(), mess, &mut findings);
+        let mut examine =
+            |name, path| Folder::examine(name, path, denied.as_ref(), guard, &mut findings);
         let folders = Folders {
-            inbox: look("inbox", paths.inbox()),
-            archive: look("archive", paths.archive()),
-            quarantine: look("quarantine", paths.quarantine()),
-            reports: look("reports", paths.reports()),
-            state: look("state", paths.state()),
+            inbox: examine("inbox", paths.inbox()),
+            archive: examine("archive", paths.archive()),
+            quarantine: examine("quarantine", paths.quarantine()),
+            reports: examine("reports", paths.reports()),
+            state: examine("state", paths.state()),
             denied,
         };
-        if folders.all().iter().all(|folder| folder.is_known && !folder.is_there) {
+        if folders.all().iter().all(|folder| folder.is_reachable && !folder.exists) {
             let root = escape::path(&paths.root);
             findings.push(Finding::note(
                 "root",
                 format!(
-                    "{root} holds none of the folders yet: gridmark has never run there. If it \
-                     should have, say with --root or --config where"
+                    "{root} has none of the folders yet: gridmark has never run there. If it should \
+                     have, name the right place with --root or --config"
                 ),
             ));
         }
         (folders, findings)
     }
 
-    /// What to do: this, or to look as the service's user, if that is another one.
+    /// This remedy; but if this is not the service's user, to run doctor as that user.
     pub(super) fn remedy(&self, otherwise: String) -> String {
         self.denied.as_ref().map_or(otherwise, as_service)
     }
@@ -77,81 +78,85 @@ impl Folders {
 }
 
 impl Folder {
-    fn look(
+    fn examine(
         name: &'static str,
         path: PathBuf,
         denied: Option<&Denied>,
-        mess: &Mess,
+        guard: &ScratchGuard,
         findings: &mut Vec<Finding>,
     ) -> Folder {
-        let site = path.clone();
+        let nearest = path.clone();
         let mut folder =
-            Folder { name, site, path, is_there: false, is_known: false, scratch: None };
-        let metadata = match folder.find_site() {
+            Folder { name, nearest, path, exists: false, is_reachable: false, scratch: None };
+        let metadata = match folder.find_nearest() {
             Ok(metadata) => metadata,
             Err(finding) => {
                 findings.push(finding);
                 return folder;
             }
         };
-        folder.is_known = true;
-        for left in sweep(&folder.site) {
+        folder.is_reachable = true;
+        for left in sweep(&folder.nearest) {
             let left = escape::path(&left);
-            findings
-                .push(Finding::note(name, format!("removed {left}, which an ended doctor left")));
+            findings.push(Finding::note(
+                name,
+                format!("removed {left}, which a killed doctor had left"),
+            ));
         }
-        let made = Scratch::new(&folder.site, mess);
+        let made = Scratch::new(&folder.nearest, guard);
         match made.and_then(|scratch| write_in(scratch.path()).map(|()| scratch)) {
             Ok(scratch) => folder.scratch = Some(scratch),
             Err(error) => {
                 let mut finding = folder.unwritable(&metadata, &error);
                 if let Some(denied) = denied {
-                    // Whether the service's user may write there is not told by this.
+                    // This does not show whether the service's user may write there.
                     finding.remedy = Some(as_service(denied));
                 }
                 findings.push(finding);
                 return folder;
             }
         }
-        findings.push(folder.found(&metadata));
+        findings.push(folder.usable(&metadata));
         findings.extend(folder.exposed(&metadata));
         folder
     }
 
-    /// Finds what is there of its path.
-    fn find_site(&mut self) -> Result<Metadata, Finding> {
+    /// Finds the folder or the nearest existing one above it.
+    fn find_nearest(&mut self) -> Result<Metadata, Finding> {
         let path = self.path.clone();
-        let shown = escape::path(&path);
+        let display = escape::path(&path);
         let setting = format!("paths.{}", self.name);
         match path.metadata() {
             Ok(found) if !found.is_dir() => {
-                let what = format!("{shown} is no folder");
+                let what = format!("{display} is not a folder");
                 let remedy = format!("move it away, or set {setting} to another path");
                 return Err(Finding::fail(self.name, what, remedy));
             }
-            Ok(_) => self.is_there = true,
+            Ok(_) => self.exists = true,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 if path.symlink_metadata().is_ok() {
-                    let what = format!("{shown} is a link that leads nowhere");
-                    let remedy = format!("mount or make what it leads to, or set {setting}");
+                    let what = format!("{display} is a link to something that does not exist");
+                    let remedy =
+                        format!("mount or create its target, or set {setting} to another path");
                     return Err(Finding::fail(self.name, what, remedy));
                 }
             }
-            // What is above it is no folder.
+            // Something above it is not a folder; this is found below.
             Err(error) if error.kind() == ErrorKind::NotADirectory => {}
             Err(error) => return Err(self.unreachable(&error)),
         }
         let above = path.ancestors().find(|above| above.metadata().is_ok());
-        let site = above.unwrap_or(Path::new("/"));
-        let found = fs::canonicalize(site).and_then(|site| {
-            let found = site.metadata()?;
-            self.site = site;
+        let above = above.unwrap_or(Path::new("/"));
+        let found = fs::canonicalize(above).and_then(|nearest| {
+            let found = nearest.metadata()?;
+            self.nearest = nearest;
             Ok(found)
         });
         match found {
             Ok(found) if found.is_dir() => Ok(found),
             Ok(_) => {
-                let what = format!("{shown} cannot be made: {} is no folder", escape::path(site));
+                let what =
+                    format!("{display} cannot be created: {} is not a folder", escape::path(above));
                 Err(Finding::fail(
                     self.name,
                     what,
@@ -162,10 +167,11 @@ impl Folder {
         }
     }
 
+    /// The finding about a folder that cannot be examined.
     fn unreachable(&self, error: &io::Error) -> Finding {
         let path = escape::path(&self.path);
         let Some(denied) = Denied::of(&self.path) else {
-            let what = format!("{path} cannot be looked at: {error}");
+            let what = format!("{path} cannot be examined: {error}");
             return Finding::fail(
                 self.name,
                 what,
@@ -174,90 +180,91 @@ impl Folder {
         };
         let closed = denied.closed().unwrap_or(Path::new("/"));
         let closed = escape::path(closed);
-        let what =
-            format!("{path} cannot be looked at: {} may not look into {closed}", this_user());
+        let what = format!("{path} cannot be examined: {} may not look into {closed}", this_user());
         Finding::fail(self.name, what, as_service(&denied))
     }
 
+    /// The finding about a folder in which nothing can be written.
     fn unwritable(&self, found: &Metadata, error: &io::Error) -> Finding {
-        let site = escape::path(&self.site);
-        let shown = escape::path(&self.path);
-        let what = if self.is_there {
-            format!("{shown} cannot be written: {error}")
+        let nearest = escape::path(&self.nearest);
+        let path = escape::path(&self.path);
+        let what = if self.exists {
+            format!("{path} cannot be written: {error}")
         } else {
-            format!("{shown} is not there and cannot be made in {site}: {error}")
+            format!("{path} does not exist and cannot be created in {nearest}: {error}")
         };
         let remedy = match error.kind() {
             ErrorKind::PermissionDenied => format!(
-                "it belongs to user {} with mode {:04o}, and this is user {}: \
-                 chown it to the user that runs the service, and run doctor as that user",
+                "{nearest} belongs to user {} with mode {:04o}, and this is user {}: chown it to the user \
+                 that runs the service, and run doctor as that user",
                 found.uid(),
                 found.mode() & 0o7777,
                 geteuid().as_raw()
             ),
             ErrorKind::ReadOnlyFilesystem => {
-                "mount -o remount,rw what it lies on; if it became read-only by itself, the disk \
-                 is failing: see dmesg"
+                "remount its file system for writing: mount -o remount,rw MOUNTPOINT; if it became \
+                 read-only by itself, the disk is failing: see dmesg"
                     .to_owned()
             }
             ErrorKind::StorageFull => {
-                format!("make room where it lies: df -h {site}; df -i {site}")
+                format!("make room there: df -h {nearest}; df -i {nearest}")
             }
-            ErrorKind::QuotaExceeded => "raise the quota of this user".to_owned(),
+            ErrorKind::QuotaExceeded => "raise this user's quota".to_owned(),
             _ => format!("set paths.{} to a folder that can be written", self.name),
         };
         Finding::fail(self.name, what, remedy)
     }
 
-    fn found(&self, found: &Metadata) -> Finding {
-        let shown = escape::path(&self.path);
-        if !self.is_there {
-            let site = escape::path(&self.site);
-            let text = format!("{shown} is not there yet and can be made in {site}");
+    /// The finding about a folder that can be used.
+    fn usable(&self, found: &Metadata) -> Finding {
+        let path = escape::path(&self.path);
+        if !self.exists {
+            let nearest = escape::path(&self.nearest);
+            let text = format!("{path} does not exist yet and can be created in {nearest}");
             return Finding::ok(self.name, text);
         }
         let is_link = self.path.symlink_metadata().is_ok_and(|found| found.is_symlink());
-        let leads = if is_link {
-            format!(", a link to {}", escape::path(&self.site))
+        let link = if is_link {
+            format!(", a link to {}", escape::path(&self.nearest))
         } else {
             String::new()
         };
         let (mode, owner) = (found.mode() & 0o7777, found.uid());
-        let text = format!("{shown}{leads} can be written; mode {mode:04o}, user {owner}");
+        let text = format!("{path}{link} can be written; mode {mode:04o}, user {owner}");
         Finding::ok(self.name, text)
     }
 
-    /// Who else may do something here that they should not, or must be able to.
+    /// The finding about access that others have and should not, or that this user needs.
     fn exposed(&self, found: &Metadata) -> Option<Finding> {
-        if !self.is_there {
+        if !self.exists {
             return None;
         }
-        let shown = escape::path(&self.path);
+        let path = escape::path(&self.path);
         let mode = found.mode();
         let us = geteuid();
         let is_sticky = mode & 0o1000 != 0;
         if self.name == "inbox" && is_sticky && !us.is_root() && found.uid() != us.as_raw() {
             let what = format!(
-                "{shown} is sticky and belongs to user {}: files of others cannot be taken out of \
-                 it",
+                "{path} is sticky and belongs to user {}: this user cannot take files of others out \
+                 of it",
                 found.uid()
             );
-            let remedy = format!("chmod -t {shown}, or chown it to the user that runs the service");
+            let remedy = format!("chmod -t {path}, or chown it to the user that runs the service");
             return Some(Finding::fail(self.name, what, remedy));
         }
         (mode & 0o002 != 0).then(|| {
-            let what = format!("{shown} can be written by everybody on this machine");
-            Finding::warn(self.name, what, format!("chmod o-w {shown}; let them in by a group"))
+            let what = format!("{path} can be written by everybody on this machine");
+            Finding::warn(self.name, what, format!("chmod o-w {path}, and give access to a group"))
         })
     }
 }
 
-/// What to do where somebody else than the service's user looks.
+/// The remedy where the user who runs doctor is not the service's.
 pub(super) fn as_service(denied: &Denied) -> String {
     denied.remedy("gridmark doctor ...")
 }
 
-/// A full disk still takes names, so something is written.
+/// Writes some bytes: a full disk still accepts new names.
 fn write_in(folder: &Path) -> io::Result<()> {
     let mut file = File::create(folder.join("written"))?;
     file.write_all(&[0; 4096])?;

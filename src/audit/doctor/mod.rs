@@ -1,91 +1,94 @@
-//! Checks a machine before the event: whatever the service needs there is tried out for real, in
-//! hidden scratch folders that are removed again, and nothing else is changed.
+//! Checks a machine before the event.
 //!
-//! Each check is a function that returns what it has found. It works beside a service that runs on
-//! the same root.
+//! What the service needs is tried, not looked up: a file system that reports a feature may still refuse
+//! it. The checks work in hidden scratch folders on the file systems of the real folders ([`scratch`]) and
+//! change nothing else, so doctor can run while a service works on the same root.
+//!
+//! Each module checks one thing and returns its [`Finding`]s; [`examine`] runs them in the order in which
+//! they explain each other, from the folders to a trial of the whole service.
 
-mod address;
 mod clock;
 mod contents;
 mod disks;
 mod file_system;
 mod finding;
 mod folders;
+mod ledger;
 mod machine;
-mod mounts;
 mod scratch;
+mod service;
 mod trial;
-mod watching;
-mod work;
+mod watch;
 
 pub use finding::{Finding, Level};
 pub use trial::TRIAL_OF_PROCESS;
 
 use crate::config::{Loaded, Origin};
+use crate::model::escape;
 use clock::Clock;
 use folders::Folders;
-use scratch::Mess;
+use scratch::ScratchGuard;
 use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-/// Makes all checks with the settings in force, whose root is a whole path, and tells each finding
-/// as soon as it is made.
+/// Runs all checks with the settings in force, whose root must be absolute. Calls `on_finding` for each
+/// finding as soon as it is known. The trial of the service takes at most `trial_time_max`.
 ///
 /// # Errors
 ///
-/// If it cannot be told, or the process cannot watch for signals.
+/// `on_finding` failed, or the process cannot watch for signals.
 pub fn examine(
     loaded: &Loaded,
     trial_time_max: Duration,
-    tell: &mut dyn FnMut(Finding) -> io::Result<()>,
+    on_finding: &mut dyn FnMut(Finding) -> io::Result<()>,
 ) -> io::Result<()> {
     let settings = &loaded.settings;
-    let mess = Mess::new()?;
+    let guard = ScratchGuard::new()?;
     let clock = Clock::start();
-    tell(in_force(loaded))?;
-    let (service, ours) = address::service(settings);
-    tell(service)?;
-    let (folders, found) = Folders::look(&settings.paths, &mess);
-    let mut tell_all = |findings: Vec<Finding>| findings.into_iter().try_for_each(&mut *tell);
-    tell_all(vec![machine::user(&folders)])?;
-    tell_all(found)?;
-    let inbox = contents::Inbox::look(&folders);
-    tell_all(inbox.findings(&folders))?;
-    tell_all(contents::written(&folders))?;
-    tell_all(disks::kinds(&folders, settings))?;
-    tell_all(disks::room(&folders, settings))?;
-    tell_all(file_system::moves(&folders).into_iter().collect())?;
-    tell_all(file_system::names(&folders, settings))?;
-    tell_all(file_system::syncs(&folders))?;
-    tell_all(file_system::locks(&folders).into_iter().collect())?;
-    tell_all(file_system::new_ledger(&folders).into_iter().collect())?;
-    let (ledger, latest_ms) = file_system::old_ledger(&folders);
-    tell_all(ledger.into_iter().collect())?;
-    tell_all(watching::watching(&folders, settings, &inbox))?;
-    tell_all(machine::limits(settings))?;
-    tell_all(vec![machine::memory(settings), machine::processor(settings)])?;
-    tell_all(address::address(settings, ours, &folders))?;
-    let tried = trial::trial(&folders, loaded, &mess, trial_time_max);
-    tell_all(tried.into_iter().collect())?;
-    tell_all(clock.findings(latest_ms))
+    on_finding(settings_in_force(loaded))?;
+    let (service, ours) = service::service(settings);
+    on_finding(service)?;
+    let (folders, found) = Folders::examine(&settings.paths, &guard);
+    let mut report = |findings: Vec<Finding>| findings.into_iter().try_for_each(&mut *on_finding);
+    report(vec![machine::user(&folders)])?;
+    report(found)?;
+    let inbox = contents::Inbox::examine(&folders);
+    report(inbox.findings(&folders))?;
+    report(contents::written(&folders))?;
+    report(disks::kinds(&folders, settings))?;
+    report(disks::room(&folders, settings))?;
+    report(file_system::moves(&folders).into_iter().collect())?;
+    report(file_system::names(&folders, settings))?;
+    report(file_system::syncs(&folders))?;
+    report(file_system::locks(&folders).into_iter().collect())?;
+    report(ledger::new(&folders).into_iter().collect())?;
+    let (existing, latest_ms) = ledger::existing(&folders);
+    report(existing.into_iter().collect())?;
+    report(watch::findings(&folders, settings, &inbox))?;
+    report(machine::limits(settings))?;
+    report(vec![machine::memory(settings), machine::processor(settings)])?;
+    report(service::address(settings, ours, &folders))?;
+    let tried = trial::trial(&folders, loaded, &guard, trial_time_max);
+    report(tried.into_iter().collect())?;
+    report(clock.findings(latest_ms))
 }
 
 /// Where the settings come from.
-fn in_force(loaded: &Loaded) -> Finding {
+fn settings_in_force(loaded: &Loaded) -> Finding {
     let mut from: BTreeMap<String, usize> = BTreeMap::new();
     for origin in loaded.origins.values() {
         let place = match origin {
             Origin::Default => continue,
-            Origin::File(place) => format!("in {}", crate::model::escape::path(&place.path)),
-            Origin::Environment(_) => "by variables".to_owned(),
+            Origin::File(place) => format!("in {}", escape::path(&place.path)),
+            Origin::Environment(_) => "by environment variables".to_owned(),
             Origin::Flag(_) => "by flags".to_owned(),
         };
         *from.entry(place).or_default() += 1;
     }
     if from.is_empty() {
-        return Finding::ok("settings", "all are the defaults");
+        return Finding::ok("settings", "all have their defaults");
     }
-    let told = from.iter().map(|(place, count)| format!("{count} {place}")).collect::<Vec<_>>();
-    Finding::ok("settings", format!("good; set are {}", told.join(", ")))
+    let places = from.iter().map(|(place, count)| format!("{count} {place}")).collect::<Vec<_>>();
+    Finding::ok("settings", format!("valid; not defaults: {}", places.join(", ")))
 }

@@ -192,7 +192,7 @@ fn doctor_tells_who_may_not_look_and_advises_nothing_that_destroys() {
         assert_eq!(told.code, Some(1), "{told:?}");
         for wrong in [
             "unable to open",
-            "move the folder",
+            "move the state folder",
             "move it away",
             "another program",
             "none of the folders yet",
@@ -213,8 +213,8 @@ fn doctor_tells_who_may_not_look_and_advises_nothing_that_destroys() {
         assert_eq!(hidden, mode == 0o700, "{}", told.stdout);
     }
     let told = as_nobody(&["doctor", "--root", "/etc/passwd", "--listen", "127.0.0.1:0"]);
-    assert!(told.stdout.contains("/etc/passwd is no folder"), "{told:?}");
-    for wrong in ["unable to open", "move the folder", "none of the folders yet", "chmod"] {
+    assert!(told.stdout.contains("/etc/passwd is not a folder"), "{told:?}");
+    for wrong in ["unable to open", "move the state folder", "none of the folders yet", "chmod"] {
         assert!(!told.stdout.contains(wrong), "{wrong}: {}", told.stdout);
     }
 }

@@ -1,26 +1,27 @@
-//! The file systems on which the folders lie: what they are, and the room on them.
+//! Checks the file systems of the folders: their types, mount options and free space.
 
-use super::finding::Finding;
+mod mounts;
+
+use super::finding::{Finding, mebibytes};
 use super::folders::{Folder, Folders};
-use super::mounts::{self, Mount};
-use crate::config::Settings;
+use crate::config::{Settings, Watch};
 use crate::model::escape;
 use crate::store::disk::{free_bytes, free_inodes};
+use mounts::Mount;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use std::fs::File;
 
-/// What a submission takes at the most usual: its file in the archive, its rows, its place in the
-/// ledger.
+/// What a usual submission takes on disk: its file in the archive, its rows, its entry in the ledger.
 const SUBMISSION_BYTES: u64 = 16 << 10;
-/// With room for fewer than so many submissions a large event may not fit.
-const SUBMISSIONS_FEW: u64 = 50_000;
-/// How much is reserved for a moment, to see whether a quota stands in the way.
+/// With room for fewer submissions a large event may not fit.
+const SUBMISSIONS_ENOUGH: u64 = 50_000;
+/// How much is reserved for a moment, to find out whether a quota refuses it.
 const RESERVED_BYTES: u64 = 64 << 20;
-/// How many times as much must be free for that, so that nobody misses it.
+/// It is reserved only if this many times as much is free, so that no other program runs short.
 const RESERVED_SHARE: u64 = 16;
 
-/// Folders that lie on one file system.
+/// A file system, and those of the five folders that lie on it.
 struct Disk<'a> {
     mount: &'a Mount,
     folders: Vec<&'a Folder>,
@@ -36,15 +37,16 @@ impl Disk<'_> {
     }
 }
 
-/// What the file systems are.
+/// Checks types and mount options.
 pub(super) fn kinds(folders: &Folders, settings: &Settings) -> Vec<Finding> {
     let Some(mounts) = mounts::all() else {
-        let what = "what the folders lie on cannot be told: /proc/self/mountinfo cannot be read";
+        let what =
+            "cannot determine the file systems of the folders: /proc/self/mountinfo cannot be read";
         return vec![Finding::note("disk", what)];
     };
     let mut disks: Vec<Disk<'_>> = Vec::new();
     for folder in folders.all() {
-        let Some(mount) = mounts::of(&mounts, &folder.site) else { continue };
+        let Some(mount) = mounts::of(&mounts, &folder.nearest) else { continue };
         match disks.iter_mut().find(|disk| disk.mount == mount) {
             Some(disk) => disk.folders.push(folder),
             None => disks.push(Disk { mount, folders: vec![folder] }),
@@ -56,43 +58,45 @@ pub(super) fn kinds(folders: &Folders, settings: &Settings) -> Vec<Finding> {
 fn kind(disk: &Disk<'_>, settings: &Settings) -> Vec<Finding> {
     let Mount { kind, source, point, .. } = disk.mount;
     let names = disk.names();
-    let shown = escape::path(point);
+    let point = escape::path(point);
     let source = escape::line(source);
-    let found = format!("{names} on {kind}, {source} mounted at {shown}");
+    let found = format!("{names} on {kind}, {source} mounted at {point}");
     let mut findings = Vec::new();
     let mut warn = |what: &str, remedy: &str| {
         findings.push(Finding::warn("disk", format!("{found}: {what}"), remedy));
     };
-    let watches = settings.intake.watch == crate::config::Watch::Auto;
+    let watches = settings.intake.watch == Watch::Auto;
     if disk.has("inbox") && watches && (disk.mount.is_remote() || disk.mount.is_fuse()) {
         warn(
-            "what other machines drop there may cause no event",
-            "set intake.watch = \"off\": scans find every file within intake.scan_every_ms; and \
-             rename files in, or raise intake.settle_ms",
+            "files that other machines put there may cause no event",
+            "set intake.watch = \"off\": then scans find every file within intake.scan_every_ms; and \
+             have files renamed into place, or raise intake.settle_ms",
         );
     }
     if let Some(option) = disk.mount.unsafe_option() {
-        let what = format!("mounted with {option}, what is said to be written may not be");
-        warn(&what, "mount it without that option: a loss of power may lose marks");
+        let what = format!(
+            "because of the mount option {option}, data that was written may not be on the disk yet"
+        );
+        warn(&what, "mount it without that option, or power loss may lose marks");
     }
     if kind == "overlay" {
         warn(
-            "if that is a container's own file system, all is gone with the container",
+            "if this is a container's own file system, everything is lost with the container",
             "mount a volume for the root",
         );
     }
     let lasting = disk.has("archive") || disk.has("state");
     if disk.mount.is_memory() && !lasting {
-        warn("it is memory, and gone with the power", "set its path to a folder on a disk");
+        warn("it is in memory and lost with the power", "set its path to a folder on a disk");
     }
     if disk.mount.is_memory() && lasting {
-        let what = format!("{found}: it is memory, and gone with the power");
+        let what = format!("{found}: it is in memory and lost with the power");
         let remedy = "set paths.archive and paths.state to folders on a disk";
         findings.push(Finding::fail("disk", what, remedy));
     }
     if disk.mount.is_remote() && disk.has("state") {
         let what =
-            format!("{found}: SQLite cannot keep the ledger safely on other machines' disks");
+            format!("{found}: SQLite cannot keep the ledger safely on a network file system");
         findings.push(Finding::fail("disk", what, "set paths.state to a folder on a local disk"));
     }
     if findings.is_empty() {
@@ -101,16 +105,16 @@ fn kind(disk: &Disk<'_>, settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// The room that is left, folder by folder where they lie apart.
+/// Checks the free space, once for each file system.
 pub(super) fn room(folders: &Folders, settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut seen = Vec::new();
+    let mut devices = Vec::new();
     for folder in folders.all() {
-        let Ok(found) = rustix::fs::stat(&folder.site) else { continue };
-        if seen.contains(&found.st_dev) {
+        let Ok(found) = rustix::fs::stat(&folder.nearest) else { continue };
+        if devices.contains(&found.st_dev) {
             continue;
         }
-        seen.push(found.st_dev);
+        devices.push(found.st_dev);
         findings.push(bytes(folder, settings.publish.disk_free_bytes_min));
         findings.extend(inodes(folder));
         findings.extend(quota(folder));
@@ -118,38 +122,43 @@ pub(super) fn room(folders: &Folders, settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Whether less is free somewhere than is to be.
+/// Whether less is free on some file system than `publish.disk_free_bytes_min`.
 pub(super) fn is_short(folders: &Folders, settings: &Settings) -> bool {
     let least = settings.publish.disk_free_bytes_min;
-    let is_short = |folder: &&Folder| free_bytes(&folder.site).is_ok_and(|free| free < least);
+    let is_short = |folder: &&Folder| free_bytes(&folder.nearest).is_ok_and(|free| free < least);
     folders.all().iter().any(is_short)
 }
 
 fn bytes(folder: &Folder, least: u64) -> Finding {
-    let site = escape::path(&folder.site);
-    let free = match free_bytes(&folder.site) {
+    let path = escape::path(&folder.nearest);
+    let free = match free_bytes(&folder.nearest) {
         Ok(free) => free,
         Err(why) => {
-            let what = format!("{site}: {why}");
-            return Finding::fail("room", what, format!("mount -o remount,rw what holds {site}"));
+            let what = format!("cannot write to the file system of {path}: {why}");
+            return Finding::fail(
+                "room",
+                what,
+                "remount it for writing: mount -o remount,rw MOUNTPOINT",
+            );
         }
     };
     let submissions = free.saturating_sub(least) / SUBMISSION_BYTES;
     let found = format!(
-        "{} free for {site}, {} above publish.disk_free_bytes_min: about {submissions} submissions",
+        "{} free at {path}, {} more than publish.disk_free_bytes_min: enough for about {submissions} \
+         submissions",
         mebibytes(free),
         mebibytes(free.saturating_sub(least))
     );
     let remedy = format!(
-        "make room, or lower publish.disk_free_bytes_min: df -h {site}; du -xh {site} | sort -h"
+        "make room, or lower publish.disk_free_bytes_min: df -h {path}; du -xh {path} | sort -h"
     );
     if free < least {
         let what = format!(
-            "{free} bytes free for {site}, fewer than publish.disk_free_bytes_min = {least}: \
-             nothing is taken"
+            "{free} bytes free at {path}, fewer than publish.disk_free_bytes_min = {least}: the \
+             service takes no files"
         );
         Finding::fail("room", what, remedy)
-    } else if submissions < SUBMISSIONS_FEW {
+    } else if submissions < SUBMISSIONS_ENOUGH {
         Finding::warn("room", found, remedy)
     } else {
         Finding::ok("room", found)
@@ -157,24 +166,24 @@ fn bytes(folder: &Folder, least: u64) -> Finding {
 }
 
 fn inodes(folder: &Folder) -> Option<Finding> {
-    let site = escape::path(&folder.site);
-    // Some file systems make them as they are needed, and tell of none.
-    let free = free_inodes(&folder.site)?;
-    let remedy = format!("remove small files that nobody needs: df -i {site}");
-    let found = format!("{free} inodes free for {site}: one a submission, and one a folder");
+    let path = escape::path(&folder.nearest);
+    // Some file systems have no fixed number of inodes.
+    let free = free_inodes(&folder.nearest)?;
+    let remedy = format!("delete small files that nobody needs: df -i {path}");
+    let found = format!("{free} inodes free at {path}; each submission and each folder takes one");
     Some(match free {
-        0 => Finding::fail("room", format!("no inodes are free for {site}"), remedy),
-        1..SUBMISSIONS_FEW => Finding::warn("room", found, remedy),
+        0 => Finding::fail("room", format!("no inodes are free at {path}"), remedy),
+        1..SUBMISSIONS_ENOUGH => Finding::warn("room", found, remedy),
         _ => Finding::ok("room", found),
     })
 }
 
-/// A quota stands in the way where there is room and yet none is given.
+/// Finds a quota: there is free space, but the system refuses it to this user.
 fn quota(folder: &Folder) -> Option<Finding> {
     let scratch = folder.scratch.as_ref()?;
     let mounts = mounts::all().unwrap_or_default();
-    let is_memory = mounts::of(&mounts, &folder.site).is_none_or(Mount::is_memory);
-    if is_memory || free_bytes(&folder.site).ok()? / RESERVED_SHARE < RESERVED_BYTES {
+    let is_memory = mounts::of(&mounts, &folder.nearest).is_none_or(Mount::is_memory);
+    if is_memory || free_bytes(&folder.nearest).ok()? / RESERVED_SHARE < RESERVED_BYTES {
         return None;
     }
     let file = File::create(scratch.path().join("reserved")).ok()?;
@@ -183,21 +192,14 @@ fn quota(folder: &Folder) -> Option<Finding> {
     let refused = matches!(reserved, Err(Errno::DQUOT | Errno::NOSPC | Errno::FBIG));
     refused.then(|| {
         let what = format!(
-            "this user is given less than {} on the disk of {}, though more is free",
+            "the system refuses this user {} at {}, although more is free",
             mebibytes(RESERVED_BYTES),
-            escape::path(&folder.site)
+            escape::path(&folder.nearest)
         );
         Finding::fail(
             "room",
             what,
-            "raise its quota (quota -s shows it) and its limits (ulimit -f)",
+            "raise this user's quota (quota -s shows it) and file size limit (ulimit -f)",
         )
     })
-}
-
-pub(super) fn mebibytes(bytes: u64) -> String {
-    match bytes >> 20 {
-        0..10_240 => format!("{} MiB", bytes >> 20),
-        _ => format!("{} GiB", bytes >> 30),
-    }
 }

@@ -1,57 +1,64 @@
-//! The service that may run here, and the address for metrics and health.
+//! Checks the service that may run on this root, and the address for metrics and health.
 
 use super::finding::Finding;
 use super::folders::Folders;
 use crate::config::Settings;
+use crate::model::escape;
 use crate::service::http::{self, ReloadsAnswer};
 use crate::store::lock::{Holder, is_held};
 use crate::store::owner::Denied;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 
-/// Whether a service works on this root, and what it says; beside it, where it listens.
+/// Asks the service that works on this root, if one does. Also returns where it listens.
 pub(super) fn service(settings: &Settings) -> (Finding, Option<SocketAddr>) {
     let lock = settings.paths.lock();
     let holder = match Holder::now(&lock) {
         Ok(Some(holder)) => holder,
-        Ok(None) => return (Finding::ok("service", "none runs here"), None),
+        Ok(None) => return (Finding::ok("service", "no service runs on this root"), None),
         Err(error) => {
             let why = match Denied::of(&lock) {
                 Some(denied) => denied.to_string(),
-                None => format!("its lock: {error}"),
+                None => format!("{} cannot be read: {error}", escape::path(&lock)),
             };
-            let what = format!("whether one runs here cannot be told: {why}");
+            let what = format!("cannot determine whether a service runs on this root: {why}");
             return (Finding::note("service", what), None);
         }
     };
     let process = holder.process;
     let is_sure = is_held(&lock, process).is_some();
     let Some(address) = holder.address else {
-        let what = format!("process {process} works on this root, and serves no address");
+        let what = format!(
+            "process {process} works on this root; it has published no address at which to ask it"
+        );
         return (Finding::note("service", what), None);
     };
     let finding = match http::ask(address, "/readyz") {
         Ok(answer) if answer.status == 200 => {
-            let what = format!("process {process} works on this root, and is ready ({address})");
+            let what = format!("process {process} works on this root and is ready ({address})");
             Finding::ok("service", what)
         }
         Ok(answer) => {
             let reasons = answer.body.lines().collect::<Vec<_>>().join("; ");
-            let what = format!("process {process} works on this root, and is not ready: {reasons}");
-            Finding::fail("service", what, "its log says more: journalctl -u gridmark")
+            let what = format!("process {process} works on this root and is not ready: {reasons}");
+            Finding::fail("service", what, "read its log: journalctl -u gridmark")
         }
-        Err(_) if !is_sure => return (Finding::ok("service", "none answers here"), None),
+        Err(_) if !is_sure => {
+            let what = format!("no service runs on this root: none answers at {address}");
+            return (Finding::ok("service", what), None);
+        }
         Err(error) => {
-            let what =
-                format!("process {process} works on this root, and does not answer: {error}");
-            let remedy = "its log says more: journalctl -u gridmark; restarting it is always safe";
+            let what = format!(
+                "process {process} works on this root and does not answer at {address}: {error}"
+            );
+            let remedy = "read its log: journalctl -u gridmark; a restart is always safe";
             Finding::fail("service", what, remedy)
         }
     };
     (finding, Some(address))
 }
 
-/// Whether the address is to be had; `ours` is where the service that runs here listens.
+/// Checks that the service can listen on its address; `ours` is where the service of this root does.
 pub(super) fn address(
     settings: &Settings,
     ours: Option<SocketAddr>,
@@ -63,17 +70,17 @@ pub(super) fn address(
         Ok(_) => Finding::ok("address", format!("{address} is free for metrics and health")),
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
             if ours.is_some_and(|ours| ours.port() == port) {
-                Finding::ok("address", format!("{address} is the service's that runs here"))
+                Finding::ok("address", format!("{address} is used by the service of this root"))
             } else {
-                taken(address, folders)
+                in_use(address, folders)
             }
         }
         Err(error) => {
-            let what = format!("{address} is not to be had: {error}");
+            let what = format!("cannot listen on {address}: {error}");
             let remedy = match error.kind() {
-                ErrorKind::PermissionDenied => "set http.listen to a port from 1024 up",
+                ErrorKind::PermissionDenied => "set http.listen to a port above 1023",
                 ErrorKind::AddrNotAvailable => {
-                    "set http.listen to an address of this machine: ip -brief address"
+                    "set http.listen to an address of this machine (ip -brief address lists them)"
                 }
                 _ => "set http.listen to another address",
             };
@@ -82,34 +89,37 @@ pub(super) fn address(
     }];
     if !address.ip().is_loopback() {
         let what = format!(
-            "{address} is more than this machine: whoever reaches it may read metrics and health, \
-             which have no password"
+            "other machines can reach {address}: there anybody can read metrics and health, without \
+             a password"
         );
         findings.push(Finding::note("address", what));
     }
     findings
 }
 
-/// The finding about an address at which somebody listens who is not known to be ours.
-fn taken(address: SocketAddr, folders: &Folders) -> Finding {
+/// The finding about an address in use by a process that is not known to be ours.
+fn in_use(address: SocketAddr, folders: &Folders) -> Finding {
     let answer = http::ask_json::<ReloadsAnswer>(address, "/reloads");
     let process = answer.ok().map(|answer| answer.process);
-    let remedy = format!("ss -ltnp 'sport = :{}' shows it; or set http.listen", address.port());
+    let remedy = format!(
+        "find the program with ss -ltnp 'sport = :{}', or set http.listen to another address",
+        address.port()
+    );
     match process {
         Some(process) if folders.denied.is_some() => {
             let what = format!(
-                "{address} is taken: gridmark, process {process}, listens there; whether that is the \
-                 service of this root cannot be told by this user"
+                "{address} is in use: gridmark, process {process}, listens there; this user cannot \
+                 determine whether that is the service of this root"
             );
             Finding::note("address", what)
         }
         Some(process) => {
             let what = format!(
-                "{address} is taken: another gridmark, process {process}, listens there for another \
+                "{address} is in use: another gridmark, process {process}, listens there for another \
                  root"
             );
             Finding::fail("address", what, remedy)
         }
-        None => Finding::fail("address", format!("{address} is taken by another program"), remedy),
+        None => Finding::fail("address", format!("{address} is in use by another program"), remedy),
     }
 }

@@ -1,9 +1,9 @@
-//! Whether the system tells what happens in the inbox.
+//! Checks that the system reports changes in the inbox by events.
 
 use super::contents::Inbox;
-use super::file_system::milliseconds;
-use super::finding::Finding;
+use super::finding::{Finding, milliseconds};
 use super::folders::Folders;
+use super::machine::number_in;
 use crate::config::{Settings, Watch};
 use crate::pipeline::intake::{WatchProbe, probe_watch};
 use std::fs;
@@ -11,22 +11,22 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// How soon an event comes on a machine that is well.
+/// An event that takes longer is a warning.
 const EVENT_TIME_GOOD: Duration = Duration::from_secs(1);
-/// After this time no event comes any more.
+/// How long an event is waited for.
 const EVENT_TIME_MAX: Duration = Duration::from_secs(10);
-/// How many folders may still come during an event.
+/// How many more folders may appear in the inbox at a tournament.
 const FOLDERS_MORE: u64 = 1_000;
-/// With a shorter queue a burst of files loses events; scans make up for them.
+/// With a shorter queue, a burst of files loses events, and a scan has to find those files.
 const QUEUE_EVENTS_GOOD: u64 = 4_096;
-/// A limit that is enough for every event.
+/// A number of watches that is enough for every tournament.
 const WATCHES_PLENTY: u64 = 524_288;
 
-/// The limits of watches, and one watch tried out.
-pub(super) fn watching(folders: &Folders, settings: &Settings, inbox: &Inbox) -> Vec<Finding> {
+/// Checks the limits on watches, and tests one watch.
+pub(super) fn findings(folders: &Folders, settings: &Settings, inbox: &Inbox) -> Vec<Finding> {
     let every = settings.intake.scan_every_ms;
     if settings.intake.watch == Watch::Off {
-        let what = format!("off by intake.watch; scans find files within {every} ms");
+        let what = format!("turned off by intake.watch; scans find files within {every} ms");
         return vec![Finding::ok("watch", what)];
     }
     let mut findings = limits(inbox.folders as u64);
@@ -37,24 +37,24 @@ pub(super) fn watching(folders: &Folders, settings: &Settings, inbox: &Inbox) ->
 }
 
 fn event(tried: io::Result<WatchProbe>, every: u64) -> Finding {
-    let scans = format!("files are found by scans alone, within {every} ms");
-    let off = "set intake.watch = \"off\", so that it is known, or use a local file system";
+    let scans = format!("files are found only by scans, within {every} ms");
+    let off = "use a local file system, or set intake.watch = \"off\" to make this explicit";
     match tried {
         Ok(WatchProbe::EventAfter(time)) if time <= EVENT_TIME_GOOD => {
             let time = milliseconds(time);
-            Finding::ok("watch", format!("an event told of a renamed file after {time}"))
+            Finding::ok("watch", format!("an event reported a renamed file after {time}"))
         }
         Ok(WatchProbe::EventAfter(time)) => {
             let time = milliseconds(time);
-            let what = format!("an event told of a renamed file only after {time}");
-            Finding::warn("watch", what, "see what keeps this machine busy: top; iostat -x 1")
+            let what = format!("an event reported a renamed file only after {time}");
+            Finding::warn("watch", what, "find out what keeps this machine busy: top; iostat -x 1")
         }
         Ok(WatchProbe::Silent) => {
-            let what = format!("no event told of a renamed file; {scans}");
+            let what = format!("no event reported a renamed file; {scans}");
             Finding::warn("watch", what, off)
         }
         Ok(WatchProbe::Limit) => {
-            let what = format!("the system gives no more watches; {scans}");
+            let what = format!("the system grants no more watches; {scans}");
             Finding::warn("watch", what, raise("max_user_watches", WATCHES_PLENTY))
         }
         Ok(WatchProbe::No(why)) => {
@@ -62,42 +62,42 @@ fn event(tried: io::Result<WatchProbe>, every: u64) -> Finding {
             Finding::warn("watch", what, raise("max_user_instances", 1_024))
         }
         Err(error) => {
-            let what = format!("a watch cannot be tried out in the inbox: {error}");
-            Finding::fail("watch", what, "see what is told of the inbox above")
+            let what = format!("a watch cannot be tested in the inbox: {error}");
+            Finding::fail("watch", what, "see the findings about inbox above")
         }
     }
 }
 
 fn raise(limit: &str, to: u64) -> String {
     format!(
-        "sysctl -w fs.inotify.{limit}={to}; to keep it, put fs.inotify.{limit}={to} into \
-         /etc/sysctl.d/90-gridmark.conf"
+        "sysctl -w fs.inotify.{limit}={to}; to keep it after a reboot, write fs.inotify.{limit}={to} \
+         to /etc/sysctl.d/90-gridmark.conf"
     )
 }
 
 fn limits(folders: u64) -> Vec<Finding> {
     let limit = |name: &str| {
-        let read = |path: String| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-        let own = read(format!("/proc/sys/user/{}", name.replace("max_user", "max_inotify")));
-        let all = read(format!("/proc/sys/fs/inotify/{name}"));
+        let own = name.replace("max_user", "max_inotify");
+        let own = number_in(&format!("/proc/sys/user/{own}"));
+        let all = number_in(&format!("/proc/sys/fs/inotify/{name}"));
         own.into_iter().chain(all).min()
     };
     let (Some(watches), Some(instances)) = (limit("max_user_watches"), limit("max_user_instances"))
     else {
-        return vec![Finding::note("watch", "the limits of watches cannot be told")];
+        return vec![Finding::note("watch", "cannot determine the limits on watches")];
     };
     let used = used();
     let queue = limit("max_queued_events");
     let found = format!(
-        "the inbox and the folders in it are {folders}; of {watches} watches this user uses {}, of {instances} \
-         instances {}; {} events queue",
+        "{folders} folders are to be watched; this user uses {} of {watches} watches and {} of \
+         {instances} instances; the queue holds {} events",
         used.watches,
         used.instances,
-        queue.map_or("unknown".to_owned(), |events| events.to_string())
+        queue.map_or("an unknown number of".to_owned(), |events| events.to_string())
     );
     let free = watches.saturating_sub(used.watches);
     if free < folders + FOLDERS_MORE {
-        let what = format!("{found}: folders beyond the limit are found by scans alone");
+        let what = format!("{found}: in folders beyond the limit, files are found only by scans");
         return vec![Finding::warn("watch", what, raise("max_user_watches", WATCHES_PLENTY))];
     }
     if used.instances >= instances {
@@ -111,7 +111,7 @@ fn limits(folders: u64) -> Vec<Finding> {
     vec![Finding::ok("watch", found)]
 }
 
-/// What processes use of the limits, as far as they may be looked at: those of this user.
+/// What the processes of this user use of the limits.
 #[derive(Default)]
 struct Used {
     watches: u64,

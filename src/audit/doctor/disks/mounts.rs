@@ -1,4 +1,4 @@
-//! Which file systems are mounted where.
+//! Reads the table of mounted file systems.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mount {
-    /// Where.
+    /// The path at which it is mounted.
     pub(super) point: PathBuf,
     /// Its type: `ext4`, `nfs4`, `fuse.sshfs`.
     pub(super) kind: String,
-    /// What is mounted.
+    /// The device or the remote path.
     pub(super) source: String,
     /// The options of the mount and of the file system.
     pub(super) options: Vec<String>,
 }
 
-/// Types of file systems that lie on other machines, or on the host of a virtual one.
+/// Types of file systems that other machines share, or the host of a virtual machine.
 const REMOTE: [&str; 20] = [
     "nfs",
     "nfs4",
@@ -42,39 +42,39 @@ const REMOTE: [&str; 20] = [
 ];
 
 impl Mount {
-    /// Whether other machines may change what is in it.
+    /// Whether other machines may change its contents.
     pub(super) fn is_remote(&self) -> bool {
         REMOTE.contains(&self.kind.as_str())
     }
 
-    /// Whether a process, rather than the kernel, keeps it.
+    /// Whether a process implements it, and not the kernel.
     pub(super) fn is_fuse(&self) -> bool {
         self.kind == "fuse" || self.kind.starts_with("fuse.")
     }
 
-    /// Whether it is gone with the power.
+    /// Whether its contents are in memory.
     pub(super) fn is_memory(&self) -> bool {
         ["tmpfs", "ramfs"].contains(&self.kind.as_str())
     }
 
-    /// The option by which what was written may not be on the disk though it was said so.
+    /// An option that lets the file system report data as durable before it is.
     pub(super) fn unsafe_option(&self) -> Option<&str> {
         let loses = ["nobarrier", "barrier=0", "volatile", "fsync=volatile", "sync=disabled"];
         self.options.iter().map(String::as_str).find(|option| loses.contains(option))
     }
 }
 
-/// All mounts, in the order in which they were made; `None` where the system does not tell.
+/// All mounts, in the order in which they were made; `None` if they cannot be read.
 pub(super) fn all() -> Option<Vec<Mount>> {
     let text = std::fs::read("/proc/self/mountinfo").ok()?;
     Some(text.split(|&byte| byte == b'\n').filter_map(parse).collect())
 }
 
-/// The mount on which `path` lies, which is a whole one without links.
+/// The mount on which `path` lies; it must be absolute and without links.
 pub(super) fn of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
-    let over = mounts.iter().filter(|mount| path.starts_with(&mount.point));
-    // Of two at one place the later one hides the other.
-    over.max_by_key(|mount| mount.point.components().count())
+    let above = mounts.iter().filter(|mount| path.starts_with(&mount.point));
+    // Of two at one path, the later one hides the other; `max_by_key` returns the last.
+    above.max_by_key(|mount| mount.point.components().count())
 }
 
 /// `36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue`
@@ -96,7 +96,7 @@ fn parse(line: &[u8]) -> Option<Mount> {
     })
 }
 
-/// Blanks and the like are written as `\040`, in octal.
+/// Decodes octal escapes: a blank is written as `\040`.
 fn unescape(word: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
     let mut rest = word;
