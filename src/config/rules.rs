@@ -112,7 +112,7 @@ pub(super) const RULES: &[Rule] = &[
     live(
         "log.level",
         "off, error, warn, info, debug or trace, and such levels for parts of the program, as in \
-         \"info,gridmark::pipeline::intake=debug\"",
+         \"info,gridmark::intake=debug\"",
         |s| is_log_level(&s.log.level),
     ),
 ];

@@ -342,7 +342,7 @@ impl Default for Http {
 pub struct Log {
     /// How it is written.
     pub format: LogFormat,
-    /// What is written: a level, and levels for parts of the program (`info,gridmark::pipeline::intake=debug`).
+    /// What is written: a level, and levels for parts of the program (`info,gridmark::intake=debug`).
     pub level: String,
 }
 

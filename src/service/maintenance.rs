@@ -6,7 +6,7 @@ use super::reload::Reload;
 use crate::model::escape;
 use crate::store::disk::free_bytes;
 use crate::store::lock::Lock;
-use crate::telemetry::emit::{self, Recorder};
+use crate::telemetry::{Recorder, emit};
 use std::sync::Arc;
 use std::time::Instant;
 

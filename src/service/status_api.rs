@@ -5,7 +5,7 @@ use crate::model::submission::Name;
 use crate::pipeline::intake::{Mailbox, WaitingStatus};
 use crate::pipeline::queue::Whereabouts;
 use crate::service::http::{self, ClaimState, InboxStatus, Question, ReloadsAnswer, WhyAnswer};
-use crate::telemetry::emit::{self, Recorder};
+use crate::telemetry::{Recorder, emit};
 use std::io;
 use std::net::TcpListener;
 use std::pin::Pin;

@@ -123,7 +123,7 @@ impl UnderWay {
 
     fn tell(&self, error: &io::Error) {
         if !self.is_told.swap(true, Ordering::Relaxed) {
-            emit::under_way_failed(error);
+            emit::journal_failed(error);
         }
     }
 }

@@ -101,7 +101,7 @@ pub fn recover(
     Point::Recovered.pass();
     emit::recovered(again.len(), released.len());
     let suspects = again.iter().filter(|claimed| under_way.contains(&claimed.id));
-    emit::deaths_counted(suspects.map(|claimed| &claimed.name));
+    emit::crashes_counted(suspects.map(|claimed| &claimed.name));
     emit::quarantine_holds(archive.quarantined_files());
     Ok(again)
 }

@@ -33,9 +33,9 @@ fn written(format: LogFormat, level: &str, reader: Reader) -> String {
     let log = Log { format, level: level.into() };
     let (subscriber, _control) = subscriber(&log, reader, kept.clone()).unwrap();
     tracing::subscriber::with_default(subscriber, || {
-        tracing::info!(target: "gridmark::pipeline::intake", files = 3, "claimed");
-        tracing::debug!(target: "gridmark::pipeline::intake", "seen");
-        tracing::warn!(target: "gridmark::pipeline::queue", "full");
+        tracing::info!(target: "gridmark::intake", files = 3, "claimed");
+        tracing::debug!(target: "gridmark::intake", "seen");
+        tracing::warn!(target: "gridmark::queue", "full");
     });
     let bytes = kept.0.lock().unwrap().clone();
     String::from_utf8(bytes).unwrap()
@@ -50,7 +50,7 @@ fn people_get_lines_and_colour_only_where_it_may_be() {
         (LogFormat::Human, Reader::Journal),
     ] {
         let lines = written(format, "info", reader);
-        assert!(lines.contains("INFO gridmark::pipeline::intake: claimed files=3\n"), "{lines}");
+        assert!(lines.contains("INFO gridmark::intake: claimed files=3\n"), "{lines}");
         assert_eq!(lines.lines().count(), 2);
         assert!(!lines.contains('\x1b'));
     }
@@ -109,8 +109,8 @@ fn levels_count_for_all_or_for_parts() {
         ("warn", 1),
         ("info", 2),
         ("debug", 3),
-        ("warn,gridmark::pipeline::intake=debug", 3),
-        ("info,gridmark::pipeline::intake=off", 1),
+        ("warn,gridmark::intake=debug", 3),
+        ("info,gridmark::intake=off", 1),
     ] {
         assert_eq!(
             written(LogFormat::Human, level, Reader::Unknown).lines().count(),

@@ -68,7 +68,7 @@ fn changed_settings_are_applied_and_those_that_need_a_restart_are_named() {
     let log = sandbox.log();
     for told in [
         r#"a setting has changed setting="intake.settle_ms" before="200" after="70""#,
-        r#"needs a restart; it is as before setting="grade.streams_max" before="2" after="3""#,
+        r#"needs a restart; until then the old value stays in force setting="grade.streams_max" before="2" after="3""#,
     ] {
         assert!(log.contains(told), "{told} in {log}");
     }

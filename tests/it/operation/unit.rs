@@ -212,16 +212,14 @@ fn the_journal_gets_a_line_for_each_event_with_its_priority() {
     told("<6>gridmark grades what is dropped into the inbox version=");
     told("<7>taken into the archive files=");
     told(r"<3>moved into quarantine name=bad\x0Aname reason=");
-    assert!(!log.contains("gridmark::telemetry::emit") && !log.contains('\x1b'), "{log}");
+    assert!(!log.contains("gridmark::service") && !log.contains('\x1b'), "{log}");
     // A panic's own words are not ours.
     let is_event = |line: &&str| line.starts_with('<');
     let others = log.lines().filter(|line| !is_event(line)).collect::<Vec<_>>().join("\n");
     assert!(!others.contains("quarantine") && others.contains("panicked at"), "{others}");
 
     let elsewhere = log_in_journal(|stream| format!("{stream}0"));
-    assert!(
-        elsewhere.contains("Z  INFO gridmark::telemetry::emit: ") && !elsewhere.contains("\n<")
-    );
+    assert!(elsewhere.contains("Z  INFO gridmark::service: ") && !elsewhere.contains("\n<"));
 }
 
 /// The unit does not start it again after a 2.

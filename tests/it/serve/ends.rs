@@ -218,9 +218,12 @@ fn once_ends_where_reports_cannot_be_written_and_the_next_run_makes_up_for_it() 
     }
     let (code, _, log) = told(sandbox.once());
     assert_eq!(code, Some(1), "{log}");
-    // Nobody is told that all is well again.
+    // The service does not report that it is ready again.
     let (_, since) = log.split_once("cannot make marks durable").unwrap();
-    assert!(!since.contains("event: ready") && since.contains("stopped: not all"), "{log}");
+    assert!(
+        !since.contains("gridmark::service: ready") && since.contains("stopped: not all"),
+        "{log}"
+    );
     fs::remove_file(sandbox.path("reports/folders")).unwrap();
     assert_eq!(sandbox.once().status.code(), Some(0));
     assert_eq!(sandbox.rows("folders/team.csv").len(), 3);

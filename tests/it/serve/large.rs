@@ -100,7 +100,7 @@ fn a_signal_leaves_a_large_file_at_a_chunk_and_the_next_start_goes_on_there() {
     let (mut sandbox, undisturbed) = ended_thrice(|sandbox| {
         let ended = sandbox.terminate();
         assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
-        assert!(ended.log.contains("the next start goes on with large files"), "{}", ended.log);
+        assert!(ended.log.contains("the next start continues with large files"), "{}", ended.log);
     });
     sandbox.start();
     sandbox.wait_for(1);

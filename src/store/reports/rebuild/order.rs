@@ -38,7 +38,7 @@ impl Rebuild {
         for report in unknown {
             let length = lengths.get(&report).copied().unwrap_or(0);
             let runs = self.runs(&report, length, &known);
-            emit::order_taken_over(&report, runs.is_some());
+            emit::row_order_adopted(&report, runs.is_some());
             if report.as_bytes() == SUBMISSIONS {
                 let order = runs.map(|runs| runs.iter().map(|(id, _)| *id).collect::<Vec<_>>());
                 self.ledger.submissions_have_order(&report, order.as_deref())?;

@@ -1,4 +1,4 @@
-//! The words that labels and log lines use.
+//! Values of metric labels that have no type elsewhere.
 
 /// How a file was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,9 @@ pub enum Via {
 }
 
 impl Via {
-    pub(super) const fn word(self) -> &'static str {
+    pub(in crate::telemetry) const ALL: [Via; 2] = [Via::Event, Via::Scan];
+
+    pub(in crate::telemetry) const fn word(self) -> &'static str {
         match self {
             Via::Event => "event",
             Via::Scan => "scan",
@@ -23,9 +25,9 @@ impl Via {
 pub enum ScanReason {
     /// The service starts.
     Start,
-    /// The period is over.
+    /// The scan period is over.
     Timer,
-    /// Events were lost.
+    /// Watch events were lost.
     Overflow,
     /// A folder appeared or moved.
     Folder,
@@ -34,7 +36,7 @@ pub enum ScanReason {
 }
 
 impl ScanReason {
-    pub(super) const ALL: [ScanReason; 5] = [
+    pub(in crate::telemetry) const ALL: [ScanReason; 5] = [
         ScanReason::Start,
         ScanReason::Timer,
         ScanReason::Overflow,
@@ -42,7 +44,7 @@ impl ScanReason {
         ScanReason::WatchError,
     ];
 
-    pub(super) const fn word(self) -> &'static str {
+    pub(in crate::telemetry) const fn word(self) -> &'static str {
         match self {
             ScanReason::Start => "start",
             ScanReason::Timer => "timer",
@@ -56,19 +58,38 @@ impl ScanReason {
 /// How the inbox is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchMode {
-    /// By events and scans.
+    /// By watch events and scans.
     Events,
     /// By scans alone.
     Scan,
 }
 
 impl WatchMode {
-    pub(super) const ALL: [WatchMode; 2] = [WatchMode::Events, WatchMode::Scan];
+    pub(in crate::telemetry) const ALL: [WatchMode; 2] = [WatchMode::Events, WatchMode::Scan];
 
-    pub(super) const fn word(self) -> &'static str {
+    pub(in crate::telemetry) const fn word(self) -> &'static str {
         match self {
             WatchMode::Events => "events",
             WatchMode::Scan => "scan",
+        }
+    }
+}
+
+/// The result of a reload of the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::telemetry) enum ReloadResult {
+    Applied,
+    Refused,
+}
+
+impl ReloadResult {
+    pub(in crate::telemetry) const ALL: [ReloadResult; 2] =
+        [ReloadResult::Applied, ReloadResult::Refused];
+
+    pub(in crate::telemetry) const fn word(self) -> &'static str {
+        match self {
+            ReloadResult::Applied => "applied",
+            ReloadResult::Refused => "refused",
         }
     }
 }

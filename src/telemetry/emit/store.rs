@@ -1,0 +1,66 @@
+//! Recovery, and repairs of reports and of the state folder.
+
+use super::repeats::is_news;
+use crate::model::escape;
+use crate::model::submission::Name;
+use crate::telemetry::metric;
+use std::fmt::Display;
+use std::path::Path;
+use tracing::{error, info, warn};
+
+const TARGET: &str = "gridmark::store";
+
+/// An earlier run left claims; `claims` are graded again, `released` are back in the inbox.
+pub fn recovered(claims: usize, released: usize) {
+    if claims + released > 0 {
+        metric::RECOVERED_CLAIMS.add(claims as u64);
+        info!(target: TARGET, claims, released,
+            "an earlier run left claims: they are graded again, or released");
+    }
+}
+
+/// A report held rows that were never committed; they were cut off.
+pub fn report_cut(report: &Name, bytes: u64) {
+    metric::REPORT_CUTS.add(1);
+    warn!(target: TARGET, %report, bytes,
+        "rows that an earlier run did not commit were cut off a report; they are written again");
+}
+
+/// A report was not as the ledger says and was set aside.
+pub fn report_set_aside(report: &Name, aside: &Path, why: &str) {
+    metric::REPORTS_SET_ASIDE.add(1);
+    error!(target: TARGET, %report, aside = %escape::path(aside), why,
+        "a report was changed by another program; the changed copy is kept aside");
+}
+
+/// A report was replaced or removed by another program and is rebuilt.
+pub fn report_restored(report: &Name, why: &str) {
+    metric::REPORTS_RESTORED.add(1);
+    warn!(target: TARGET, %report, why, "rebuilt a report");
+}
+
+/// The rows of a submission cannot be rebuilt.
+pub fn rebuild_failed(name: &Name, error: &dyn Display) {
+    metric::REBUILD_ERRORS.add(1);
+    if is_news("rebuild", name, error) {
+        error!(target: TARGET, %name, error = %escape::line(error),
+            "cannot rebuild the rows of a submission: the file that was graded is gone or changed");
+    }
+}
+
+/// An older version did not record the order of the rows in a report; it is taken from the report
+/// itself, if that is possible.
+pub fn row_order_adopted(report: &Name, is_known: bool) {
+    if is_known {
+        info!(target: TARGET, %report, "the order of its rows is taken over into the ledger");
+    } else {
+        warn!(target: TARGET, %report,
+            "the order of its rows is not known; if it is rebuilt, rows may change places");
+    }
+}
+
+/// A file of the state folder was removed or cut, and is restored.
+pub fn state_restored(what: &'static str) {
+    warn!(target: TARGET, what,
+        "a file of the state folder was removed or cut; it is restored with all its content");
+}
