@@ -82,7 +82,7 @@ fn config_checks_a_file_and_that_alone() {
 }
 
 #[test]
-fn wrong_variables_are_told() {
+fn wrong_variables_are_refused() {
     let (code, _, errors) = told(gridmark().arg("config").env("GRIDMARK_HTTP_LISTN", "x"));
     assert_eq!(code, Some(1));
     assert!(errors.contains("did you mean `GRIDMARK_HTTP_LISTEN`?"), "{errors}");
@@ -132,7 +132,7 @@ fn a_full_disk_is_an_error() {
 }
 
 #[test]
-fn kernels_that_cannot_be_had_are_told_once_and_with_their_place() {
+fn an_unavailable_tier_is_reported_once_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("my.toml");
     std::fs::write(&file, "[grade]\ntier = \"avx1024\"\n").unwrap();
@@ -166,7 +166,7 @@ fn kernels_that_cannot_be_had_are_told_once_and_with_their_place() {
 }
 
 #[test]
-fn what_is_wrong_with_the_ledger_is_told_once() {
+fn trouble_with_the_ledger_is_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(folder.path().join("state/ledger.db")).unwrap();
     for args in [&["serve", "--once"][..], &["why", "p"]] {
@@ -179,7 +179,7 @@ fn what_is_wrong_with_the_ledger_is_told_once() {
 }
 
 #[test]
-fn an_address_that_is_none_is_told_with_an_example_wherever_it_is_typed() {
+fn a_malformed_address_is_refused_with_an_example() {
     let folder = tempfile::tempdir().unwrap();
     let expected = "expected an address and a port, such as \"127.0.0.1:9464\"";
     for args in [

@@ -173,7 +173,7 @@ fn variables_of_others_are_passed_over() {
 }
 
 #[test]
-fn unknown_keys_are_told_with_place_and_nearest() {
+fn unknown_keys_are_refused_with_place_and_nearest() {
     for (text, said) in [
         (
             "# x\n[intake]\n  setle_ms = 5\n",
@@ -217,7 +217,7 @@ fn unknown_keys_are_told_with_place_and_nearest() {
 }
 
 #[test]
-fn what_is_no_toml_is_told_with_its_place() {
+fn invalid_toml_is_refused_with_its_place() {
     assert!(said_of_file("[intake]\nsettle_ms = = 3\n").starts_with("file gridmark.toml:2:13: "));
     let twice = said_of_file("[intake]\nsettle_ms = 1\n\nsettle_ms = 2\n");
     assert!(twice.starts_with("file gridmark.toml:4:1: duplicate key"), "{twice}");
@@ -232,7 +232,7 @@ fn what_is_no_toml_is_told_with_its_place() {
 }
 
 #[test]
-fn a_missing_file_is_told_by_name() {
+fn a_missing_file_is_reported_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("none.toml");
     let error = load(Some(&path), std::iter::empty(), []).unwrap_err();
@@ -241,7 +241,7 @@ fn a_missing_file_is_told_by_name() {
 }
 
 #[test]
-fn wrong_values_are_told_with_origin_and_what_is_expected() {
+fn wrong_values_are_refused_with_origin_and_what_is_expected() {
     assert_eq!(
         said_of_file("[intake]\nsettle_ms = \"soon\"\n"),
         "file gridmark.toml:2:1: `intake.settle_ms` is \"soon\"; expected milliseconds: a whole \
@@ -339,7 +339,7 @@ fn the_five_folders_lie_apart() {
 }
 
 #[test]
-fn what_is_shown_is_toml_that_gives_the_same_settings() {
+fn the_printed_toml_gives_the_same_settings() {
     let (_folder, path) = file(
         "[intake]\nwatch = \"off\"\ntemporary = ['#*', \"a \\\"b\\\" \\\\*\"]\n[paths]\nroot = \
          \"/srv/Раунд 1 # \\\\\"\n",

@@ -81,16 +81,19 @@ fn by_chance(corpus: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
     bytes
 }
 
+/// Promise P8.
 #[test]
 fn files_of_any_bytes_are_graded_as_the_oracle_grades_them() {
     replay("grade");
 }
 
+/// Promise P8.
 #[test]
 fn files_that_are_nearly_right_are_graded_as_the_oracle_grades_them() {
     replay("structured");
 }
 
+/// Promise P8.
 #[test]
 fn any_windows_of_any_bytes_give_the_same_marks() {
     replay("windows");

@@ -227,7 +227,7 @@ fn nonsense_and_overlong_requests_are_refused_and_cut_off() {
 }
 
 #[test]
-fn a_client_that_is_silent_is_cut_off() {
+fn a_silent_client_is_cut_off() {
     let hasty = Options {
         connections_max: 1,
         header_read_time_max: Duration::from_millis(20),
@@ -294,7 +294,7 @@ fn connections_are_bounded_and_those_beyond_wait_their_turn() {
 }
 
 #[test]
-fn silent_clients_lose_their_places_to_those_that_wait() {
+fn silent_clients_lose_their_places_to_waiting_ones() {
     let options =
         Options { connections_max: 2, silent_time_max: Duration::from_millis(20), ..options() };
     let server = Server::start(shown(), options);

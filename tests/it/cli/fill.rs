@@ -31,7 +31,7 @@ FEDCBA9876543210
 }
 
 #[test]
-fn unreadable_boards_are_told_and_the_others_filled() {
+fn unreadable_boards_are_reported_and_the_others_filled() {
     let input = board(&[]) + &board(&["short"]) + &board(&["0"; 0]);
     let done = gridmark(folder().path(), &["fill"], input);
     assert_eq!(done.code, Some(1));
@@ -41,7 +41,7 @@ fn unreadable_boards_are_told_and_the_others_filled() {
 }
 
 #[test]
-fn an_empty_input_and_a_missing_file_are_told() {
+fn an_empty_input_and_a_missing_file_are_reported() {
     let done = gridmark(folder().path(), &["fill"], "");
     assert_eq!((done.stdout.as_str(), done.code), ("", Some(1)));
     assert!(done.stderr.contains("the file is empty"), "{}", done.stderr);

@@ -75,7 +75,7 @@ fn files_hold_what_the_stream_holds() {
 }
 
 #[test]
-fn nothing_that_is_there_is_overwritten() {
+fn no_existing_file_is_overwritten() {
     let folder = folder();
     fs::write(folder.path().join("p0001.txt"), "precious").unwrap();
     for arguments in [&["--files", "1", "--into", "."][..], &["--answers", "p0001.txt"]] {
@@ -88,7 +88,7 @@ fn nothing_that_is_there_is_overwritten() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told() {
+fn nonsense_options_are_refused() {
     let make = ["generate", "classic", "--cases", "3"];
     for (arguments, said) in [
         (&["--faulty", "1.5"][..], "expected a number from 0 to 1"),

@@ -208,7 +208,7 @@ fn names_that_are_not_text_are_shown_distinctly() {
 }
 
 #[test]
-fn what_cannot_be_graded_is_told_and_the_rest_is_graded() {
+fn files_that_cannot_be_graded_are_reported_and_the_rest_is_graded() {
     let folder = folder();
     fs::write(folder.path().join("p.txt"), diagram()).unwrap();
     let done = gridmark(folder.path(), &["grade", "nowhere", "p.txt"], "");
@@ -230,7 +230,7 @@ fn what_cannot_be_graded_is_told_and_the_rest_is_graded() {
 }
 
 #[test]
-fn what_is_neither_file_nor_folder_is_told_and_not_waited_for() {
+fn a_path_that_is_neither_file_nor_folder_is_reported_at_once() {
     let folder = folder();
     fs::write(folder.path().join("p.txt"), diagram()).unwrap();
     let fifo = folder.path().join("fifo");
@@ -284,7 +284,7 @@ x.txt,1,1,,unreadable,,,,unknown-format,,0,"line 1, column 1: expected a killer 
 }
 
 #[test]
-fn csv_on_standard_output_or_into_a_pipe_is_all_that_goes_there() {
+fn csv_is_all_that_goes_to_standard_output_or_a_pipe() {
     let folder = folder();
     fs::write(folder.path().join("c.txt"), format!("1\n{PUZZLE}{SOLUTION}")).unwrap();
     let rows = "submission,attempt,case,kind,verdict,answer,filled,blank,fault,at,faults,detail\n\

@@ -31,7 +31,7 @@ fn hexudoku_answers_a_count_a_board() {
 }
 
 #[test]
-fn what_is_unreadable_keeps_its_place_and_is_told() {
+fn an_unreadable_case_keeps_its_place_and_is_reported() {
     let broken = diagram().replacen("+---+---+", "+---+-x-+", 1);
     let input = diagram() + &diagram().replace("4 4 45\n", "") + &diagram() + &broken + &diagram();
     let done = gridmark(folder().path(), &["judge", "killer"], input);
@@ -66,7 +66,7 @@ fn an_empty_input_has_no_answer() {
 }
 
 #[test]
-fn a_missing_file_and_a_folder_are_told() {
+fn a_missing_file_and_a_folder_are_reported() {
     let folder = folder();
     for (path, why) in [("nowhere", "No such file"), (".", "Is a directory")] {
         let done = gridmark(folder.path(), &["judge", "killer", path], "");
@@ -76,7 +76,7 @@ fn a_missing_file_and_a_folder_are_told() {
 }
 
 #[test]
-fn an_unknown_kind_is_told_with_the_known_ones() {
+fn an_unknown_kind_is_refused_with_the_known_ones() {
     let done = gridmark(folder().path(), &["judge", "samurai"], "");
     assert_eq!(done.code, Some(2));
     assert!(done.stderr.contains("killer, classic, hexudoku"), "{}", done.stderr);

@@ -46,7 +46,7 @@ fn places_in_files_stay_on_one_line() {
 }
 
 #[test]
-fn settings_files_and_what_stands_in_them_stay_on_one_line() {
+fn settings_files_and_their_contents_stay_on_one_line() {
     let folder = folder();
     let file = folder.path().join(NAME);
     let check = |text: &str| {

@@ -77,7 +77,7 @@ fn mounts(service: &Yaml) -> Vec<(String, String, bool)> {
 }
 
 #[test]
-fn what_the_containerfile_copies_is_there_and_what_it_says_agrees() {
+fn the_containerfile_copies_existing_files_and_agrees_with_the_rest() {
     let mut built = vec!["/build/target/release/gridmark".to_owned(), "/image/".to_owned()];
     built.retain(|made| {
         let name = made.trim_start_matches("/build/").trim_end_matches('/');
@@ -121,7 +121,7 @@ fn what_the_containerfile_copies_is_there_and_what_it_says_agrees() {
 }
 
 #[test]
-fn what_compose_mounts_is_there_and_its_services_find_each_other() {
+fn compose_mounts_existing_files_and_its_services_find_each_other() {
     let compose = yaml("deploy/container/compose.yml");
     let services = compose["services"].as_hash().unwrap();
     let named = services.keys().map(|name| name.as_str().unwrap()).collect::<Vec<_>>();
@@ -229,7 +229,7 @@ fn image(folder: &Path) {
 }
 
 #[test]
-fn where_there_is_nothing_but_the_image_and_it_is_read_only_files_are_graded() {
+fn files_are_graded_in_a_read_only_image_with_nothing_else() {
     let Some(island) = Island::new() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (root, data) = (folder.path().join("image"), folder.path().join("data"));

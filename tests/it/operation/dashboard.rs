@@ -59,7 +59,7 @@ fn every_panel_says_what_it_shows() {
 }
 
 #[test]
-fn panels_do_not_lie_on_one_another() {
+fn panels_do_not_overlap() {
     let dashboard = dashboard();
     let all = dashboard["panels"].as_array().unwrap();
     let ids = all.iter().map(|panel| panel["id"].as_u64().unwrap()).collect::<BTreeSet<_>>();

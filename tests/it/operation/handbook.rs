@@ -37,7 +37,7 @@ fn commands_are_run_as_the_services_user_and_with_its_settings() {
 }
 
 #[test]
-fn with_the_settings_file_alone_every_command_looks_where_the_service_works() {
+fn with_the_settings_file_alone_every_command_works_on_the_service_root() {
     let mut sandbox = Sandbox::new();
     let elsewhere = tempfile::tempdir().unwrap();
     let file = elsewhere.path().join("gridmark.toml");
@@ -82,7 +82,7 @@ fn with_the_settings_file_alone_every_command_looks_where_the_service_works() {
 }
 
 #[test]
-fn what_is_handed_in_again_gets_its_name_back_and_attempts_keep_their_order() {
+fn files_handed_in_again_get_their_names_back_and_attempts_keep_their_order() {
     let handbook = readme::read("deploy/README.md");
     let commands = readme::block(&handbook, "sh", "cd /mnt/old/archive");
     let mut sandbox = Sandbox::new();

@@ -74,7 +74,7 @@ fn wait_for(guest: &Guest, name: &str) {
 }
 
 #[test]
-fn a_folder_is_handed_in_as_the_handbook_says_whatever_the_umask_and_its_rights_are() {
+fn a_folder_is_handed_in_as_documented_with_any_umask_and_rights() {
     let Some(guest) = guest() else { return };
     let service = guest.serve(UNIT);
     let command = block("| tar -x");
@@ -102,7 +102,7 @@ fn a_folder_is_handed_in_as_the_handbook_says_whatever_the_umask_and_its_rights_
 }
 
 #[test]
-fn what_somebody_handed_in_is_for_others_to_read_and_not_to_change() {
+fn others_may_read_but_not_change_what_was_handed_in() {
     let Some(guest) = guest() else { return };
     make_team(&guest, "team-07", "u=rwX,go=");
     let hand_in = block("| tar -x");
@@ -144,7 +144,7 @@ fn what_somebody_handed_in_is_for_others_to_read_and_not_to_change() {
 }
 
 #[test]
-fn a_file_that_is_somebody_elses_is_not_taken_while_they_write_to_it() {
+fn a_file_of_another_user_is_not_taken_while_they_write_to_it() {
     let Some(guest) = guest() else { return };
     let service = guest.serve(UNIT);
     make_team(&guest, "team-07", "u=rwX,go=");
@@ -165,7 +165,7 @@ until test -e /tmp/go; do sleep 0.05; done; tail -c +101 team-07/p1.txt; }} >{fi
 }
 
 #[test]
-fn several_hand_in_to_a_folder_that_is_made_for_them_as_the_handbook_says() {
+fn several_users_hand_in_to_a_shared_folder_as_documented() {
     let Some(guest) = guest() else { return };
     let lines = readme::read("deploy/README.md");
     let lines = readme::block(&lines, "text", "inbox/team-07 3770");
@@ -184,7 +184,7 @@ fn several_hand_in_to_a_folder_that_is_made_for_them_as_the_handbook_says() {
 }
 
 #[test]
-fn what_was_moved_in_can_be_taken_after_what_the_handbook_says() {
+fn files_moved_in_can_be_taken_after_the_documented_steps() {
     let Some(guest) = guest() else { return };
     for team in ["team-07", "loose"] {
         make_team(&guest, team, "u=rwX,go=");
@@ -212,7 +212,7 @@ fn what_was_moved_in_can_be_taken_after_what_the_handbook_says() {
 }
 
 #[test]
-fn the_folders_are_the_services() {
+fn the_folders_belong_to_the_service() {
     let Some(guest) = guest() else { return };
     for (folder, wanted) in [
         ("", 0o750),

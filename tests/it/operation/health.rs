@@ -79,7 +79,7 @@ fn others_that_answer_are_not_taken_for_gridmark() {
 }
 
 #[test]
-fn who_may_not_read_the_state_asks_at_the_address_of_the_settings() {
+fn a_user_who_may_not_read_the_state_asks_at_the_configured_address() {
     use std::os::unix::fs::PermissionsExt;
     let mut sandbox = Sandbox::started();
     let address = sandbox.address();

@@ -104,7 +104,7 @@ fn the_synopsis_shows_what_each_option_takes() {
 }
 
 #[test]
-fn completions_are_put_where_the_help_says_on_a_fresh_machine() {
+fn completions_are_installed_where_the_help_says_on_a_fresh_machine() {
     if !programs(&["bash"]) {
         return;
     }
@@ -155,7 +155,7 @@ fn the_pages_are_set_without_a_warning() {
 }
 
 #[test]
-fn a_page_that_is_not_there_is_told() {
+fn a_missing_page_is_reported() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
     let output = command.args(["man", "frobnicate"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

@@ -243,14 +243,14 @@ fn the_configuration_and_the_rules_are_good() {
 }
 
 #[test]
-fn alerts_fire_when_they_should_and_not_while_all_is_well() {
+fn alerts_fire_when_they_should_and_only_then() {
     let args = ["test", "rules", "tests/gridmark-alerts.yml"];
     let Some(output) = run_tool("promtool", &args, None) else { return };
     went_well(&output);
 }
 
 #[test]
-fn pages_and_tickets_go_to_whom_they_are_meant_for() {
+fn pages_and_tickets_go_to_their_receivers() {
     let Some(output) = run_tool("amtool", &["check-config", "alertmanager.yml"], None) else {
         return;
     };
@@ -264,7 +264,7 @@ fn pages_and_tickets_go_to_whom_they_are_meant_for() {
 }
 
 #[test]
-fn every_page_of_prometheus_that_is_named_is_there() {
+fn every_documented_page_of_prometheus_exists() {
     if !programs(&["prometheus"]) {
         return;
     }
@@ -286,7 +286,7 @@ fn every_page_of_prometheus_that_is_named_is_there() {
 }
 
 #[test]
-fn what_happens_to_the_service_reaches_the_alertmanager() {
+fn alerts_reach_the_alertmanager() {
     if !programs(&["prometheus"]) {
         return;
     }

@@ -114,7 +114,7 @@ fn work_until_all_give_data(sandbox: &mut Sandbox, prometheus: &Prometheus, quer
 }
 
 #[test]
-fn every_query_names_what_there_is_and_gives_data() {
+fn every_query_names_existing_series_and_gives_data() {
     let Some((mut sandbox, prometheus)) = scraped() else { return };
     let mut queries = of_dashboard(&sandbox.address().to_string());
     assert!(queries.len() > 50);
@@ -141,7 +141,7 @@ fn every_query_names_what_there_is_and_gives_data() {
 }
 
 #[test]
-fn what_there_is_not_is_found_out() {
+fn queries_for_missing_series_are_found() {
     let Some((mut sandbox, prometheus)) = scraped() else { return };
     for (expr, wrong) in [
         ("gridmark_redy", "no series is gridmark_redy"),

@@ -78,7 +78,7 @@ fn changed_settings_are_applied_and_those_that_need_a_restart_are_named() {
 }
 
 #[test]
-fn a_file_that_is_wrong_is_refused_with_its_place_and_the_settings_before_stay_in_force() {
+fn a_wrong_file_is_refused_with_its_place_and_the_old_settings_stay() {
     let mut sandbox = with_file("[intake]\nsettle_ms = 70\n");
     sandbox.start();
     let place = format!("file {}:2:1", file(&sandbox).display());
@@ -105,7 +105,7 @@ fn a_file_that_is_wrong_is_refused_with_its_place_and_the_settings_before_stay_i
 }
 
 #[test]
-fn variables_and_flags_still_go_before_the_file() {
+fn variables_and_flags_still_override_the_file() {
     let mut sandbox = with_file("");
     sandbox.set("intake.settle_ms", 60).start();
     change(
@@ -129,7 +129,7 @@ fn a_file_that_waits_is_taken_when_the_settle_time_becomes_shorter() {
 }
 
 #[test]
-fn names_that_were_temporary_are_taken_when_they_are_not_any_more() {
+fn names_that_are_no_longer_temporary_are_taken() {
     let mut sandbox = with_file("[intake]\nscan_every_ms = 86400000\n");
     sandbox.start();
     sandbox.rename_in("p.part", hexudoku(1));
@@ -179,7 +179,7 @@ fn room_on_the_disk_room_in_the_queue_and_the_level_of_the_log_can_be_changed() 
 }
 
 #[test]
-fn the_manager_is_told_of_a_reload_and_of_its_end() {
+fn systemd_is_notified_of_a_reload_and_its_end() {
     let mut sandbox = with_file("");
     let manager = Manager::of(&mut sandbox, None);
     sandbox.start();
@@ -194,7 +194,7 @@ fn the_manager_is_told_of_a_reload_and_of_its_end() {
 }
 
 #[test]
-fn a_file_that_the_service_does_not_read_is_refused_in_words() {
+fn a_file_that_the_service_does_not_read_is_refused_with_a_message() {
     let mut sandbox = with_file("");
     sandbox.start();
     let process = sandbox.process();

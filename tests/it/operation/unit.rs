@@ -50,7 +50,7 @@ fn wait_for_hunger(sandbox: &mut Sandbox, manager: &Manager, stuck: &str) {
 }
 
 #[test]
-fn systemd_is_told_when_it_is_ready_how_it_goes_and_when_it_ends() {
+fn systemd_is_notified_of_readiness_status_and_end() {
     let (mut sandbox, manager) = watched();
     sandbox.start();
     sandbox.wait_until("the status is told", |_| manager.told().len() >= 4);
@@ -68,7 +68,7 @@ fn systemd_is_told_when_it_is_ready_how_it_goes_and_when_it_ends() {
 }
 
 #[test]
-fn while_it_is_not_ready_the_start_is_extended_and_the_reason_told() {
+fn while_it_is_not_ready_the_start_is_extended_with_the_reason() {
     let (mut sandbox, manager) = watched();
     sandbox.set("publish.disk_free_bytes_min", i64::MAX).start_unready();
     sandbox.wait_until("the start is extended", |_| manager.count(EXTENSION) >= 3);
@@ -95,7 +95,7 @@ fn the_watchdog_is_fed_while_it_is_idle_and_while_it_has_work() {
 }
 
 #[test]
-fn a_watchdog_that_waits_for_somebody_else_is_not_fed() {
+fn a_watchdog_of_another_process_is_not_fed() {
     let (mut sandbox, manager) = watched();
     sandbox.set_variable("WATCHDOG_PID", "1").start();
     sandbox.rename_in("p", hexudoku(1));
@@ -105,7 +105,7 @@ fn a_watchdog_that_waits_for_somebody_else_is_not_fed() {
 }
 
 #[test]
-fn the_watchdog_is_not_fed_when_grading_hangs_and_what_hangs_is_in_quarantine_in_the_end() {
+fn the_watchdog_is_not_fed_when_grading_hangs_and_the_file_ends_in_quarantine() {
     let (mut sandbox, manager) = watched();
     sandbox.set_variable("TEST_GRIDMARK_HANG_ON", "team/bad");
     sandbox.write("inbox/team/bad", hexudoku(3));
@@ -152,7 +152,7 @@ fn the_watchdog_is_not_fed_when_publishing_hangs() {
 }
 
 #[test]
-fn the_watchdog_is_not_fed_when_what_is_graded_is_not_handed_on() {
+fn the_watchdog_is_not_fed_when_marks_do_not_reach_publishing() {
     let (mut sandbox, manager) = watched();
     sandbox.set_variable("HANG_POINT", "graded").start();
     sandbox.rename_in("p", hexudoku(1));
@@ -160,7 +160,7 @@ fn the_watchdog_is_not_fed_when_what_is_graded_is_not_handed_on() {
 }
 
 #[test]
-fn a_disk_that_takes_no_reports_is_told_and_is_no_reason_to_be_killed() {
+fn a_disk_that_takes_no_reports_is_reported_and_the_watchdog_still_fed() {
     let (mut sandbox, manager) = watched();
     sandbox.write("reports/folders", "no folder");
     sandbox.start();
@@ -224,7 +224,7 @@ fn the_journal_gets_a_line_for_each_event_with_its_priority() {
 
 /// The unit does not start it again after a 2.
 #[test]
-fn a_setting_that_is_refused_ends_it_with_2_and_other_trouble_with_1() {
+fn a_refused_setting_exits_with_2_and_other_trouble_with_1() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gridmark.toml");
     let serve = |text: &str, variable: Option<(&str, &str)>| {
@@ -257,7 +257,7 @@ fn a_setting_that_is_refused_ends_it_with_2_and_other_trouble_with_1() {
 }
 
 #[test]
-fn what_keeps_it_from_starting_is_an_error_in_the_journal() {
+fn a_start_that_fails_is_an_error_in_the_journal() {
     let (mut reader, writer) = std::io::pipe().unwrap();
     let found = rustix::fs::fstat(&writer).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));

@@ -4,8 +4,9 @@ use super::{grade, interleaved};
 use crate::kit::cases::classic;
 use std::fs;
 
+/// Promise P2.
 #[test]
-fn a_root_of_the_first_format_is_brought_forward_and_its_reports_can_be_had_again() {
+fn a_root_of_the_first_format_is_upgraded_and_its_reports_can_be_rebuilt() {
     let mut sandbox = interleaved();
     sandbox.start();
     sandbox.wait_for(42);
@@ -32,7 +33,7 @@ fn a_root_of_the_first_format_is_brought_forward_and_its_reports_can_be_had_agai
 }
 
 #[test]
-fn a_large_file_that_an_older_gridmark_has_begun_is_graded_to_its_end() {
+fn a_large_file_begun_by_an_older_gridmark_is_finished() {
     let mut sandbox = interleaved();
     sandbox.start_unready();
     sandbox.wait_until("a large file is begun", |sandbox| {
@@ -50,7 +51,7 @@ fn a_large_file_that_an_older_gridmark_has_begun_is_graded_to_its_end() {
 }
 
 #[test]
-fn if_reports_do_not_tell_their_order_it_is_guessed_and_that_is_said() {
+fn if_reports_do_not_show_their_order_it_is_guessed_and_reported() {
     let mut sandbox = interleaved();
     grade(&mut sandbox);
     let team = sandbox.path("reports/folders/team.csv");
@@ -67,7 +68,7 @@ fn if_reports_do_not_tell_their_order_it_is_guessed_and_that_is_said() {
 }
 
 #[test]
-fn a_newer_ledger_is_refused_in_words_and_the_copy_from_before_leads_back() {
+fn a_newer_ledger_is_refused_and_the_copy_from_before_works() {
     let mut sandbox = interleaved();
     grade(&mut sandbox);
     sandbox.make_ledger_old();

@@ -78,7 +78,7 @@ fn with_one() -> Option<Sandbox> {
 }
 
 #[test]
-fn what_root_writes_anew_belongs_to_the_service_which_goes_on() {
+fn reports_that_root_rebuilds_belong_to_the_service() {
     if !has_users() {
         return;
     }
@@ -126,7 +126,7 @@ fn chown_link(path: &Path) {
 }
 
 #[test]
-fn what_root_hands_in_again_can_be_taken_by_the_service() {
+fn a_retry_by_root_can_be_taken_by_the_service() {
     if !has_users() {
         return;
     }
@@ -148,7 +148,7 @@ fn what_root_hands_in_again_can_be_taken_by_the_service() {
 }
 
 #[test]
-fn who_may_not_read_the_state_is_told_so_and_as_whom_to_look() {
+fn a_user_who_may_not_read_the_state_is_shown_which_user_may() {
     let Some(sandbox) = with_one() else { return };
     let root = sandbox.path("");
     let root = root.to_str().unwrap();
@@ -181,7 +181,7 @@ fn who_may_not_read_the_state_is_told_so_and_as_whom_to_look() {
 }
 
 #[test]
-fn doctor_tells_who_may_not_look_and_advises_nothing_that_destroys() {
+fn doctor_reports_missing_rights_and_advises_nothing_destructive() {
     let Some(sandbox) = with_one() else { return };
     let (root, address) = (sandbox.path(""), sandbox.address().to_string());
     let root = root.to_str().unwrap();
@@ -220,7 +220,7 @@ fn doctor_tells_who_may_not_look_and_advises_nothing_that_destroys() {
 }
 
 #[test]
-fn health_takes_no_other_service_for_that_of_a_root_into_which_one_may_not_look() {
+fn health_does_not_guess_the_service_of_an_unreadable_root() {
     if !has_users() {
         return;
     }

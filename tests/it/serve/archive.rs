@@ -11,6 +11,7 @@ fn archived(row: &Row) -> String {
     row.columns(&["submission", "attempt", "filled", "archived_as"])
 }
 
+/// Promise P1.
 #[test]
 fn a_resubmission_is_the_next_attempt_and_both_are_kept() {
     let mut sandbox = Sandbox::started();
@@ -50,8 +51,9 @@ fn attempts_go_on_counting_after_a_restart() {
     assert_eq!(archived(&rows[1]), "p|2|2|p~2");
 }
 
+/// Promise P1.
 #[test]
-fn what_lies_in_the_archive_already_is_never_overwritten() {
+fn a_file_in_the_archive_is_never_overwritten() {
     let mut sandbox = Sandbox::new();
     sandbox.write("archive/p.txt", "theirs");
     sandbox.write("archive/q~2.txt", "theirs");
@@ -75,7 +77,7 @@ fn what_lies_in_the_archive_already_is_never_overwritten() {
 }
 
 #[test]
-fn a_file_where_the_archive_needs_a_folder_is_gone_round() {
+fn a_file_where_the_archive_needs_a_folder_is_avoided() {
     let mut sandbox = Sandbox::started();
     let long = "l".repeat(255);
     for (name, folder) in [("team", "team~"), (&long, &("l".repeat(254) + "~"))] {
@@ -92,6 +94,7 @@ fn a_file_where_the_archive_needs_a_folder_is_gone_round() {
     }
 }
 
+/// Promise P1.
 #[test]
 fn no_link_in_the_archive_leads_out_of_it() {
     let mut sandbox = Sandbox::new();

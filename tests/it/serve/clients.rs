@@ -13,8 +13,9 @@ fn hand_in(sandbox: &Sandbox, files: std::ops::Range<usize>) {
     }
 }
 
+/// Promise P6.
 #[test]
-fn clients_that_are_many_slow_silent_or_loud_disturb_nothing() {
+fn many_slow_silent_or_loud_clients_disturb_nothing() {
     let mut sandbox = Sandbox::new();
     // Whoever is silent is cut off by those that wait, and not by the clock.
     for limit in ["http.header_read_ms_max", "http.connection_ms_max"] {
@@ -53,7 +54,7 @@ fn clients_that_are_many_slow_silent_or_loud_disturb_nothing() {
 }
 
 #[test]
-fn liveness_is_told_though_all_connections_are_taken_by_silent_clients() {
+fn livez_answers_while_silent_clients_hold_all_connections() {
     let mut sandbox = Sandbox::new();
     for limit in ["http.header_read_ms_max", "http.connection_ms_max"] {
         sandbox.set(limit, 3_600_000);
@@ -82,7 +83,7 @@ fn descriptors_needed(sandbox: &mut Sandbox) -> u64 {
 }
 
 #[test]
-fn a_start_that_may_open_fewer_files_than_it_needs_is_refused_in_words() {
+fn a_start_with_too_few_descriptors_is_refused_with_a_message() {
     let mut sandbox = Sandbox::new();
     sandbox.set("grade.threads_max", 2);
     let needed = descriptors_needed(&mut sandbox);
@@ -93,6 +94,9 @@ fn a_start_that_may_open_fewer_files_than_it_needs_is_refused_in_words() {
     assert!(descriptors_needed(&mut sandbox) > needed);
 }
 
+/// Promise P6.
+///
+///
 /// Deep folders, many reports, large files and many clients, each of which could use up all of them.
 #[test]
 fn with_few_descriptors_everything_is_still_graded() {

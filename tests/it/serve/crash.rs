@@ -55,6 +55,9 @@ fn finish(sandbox: &mut Sandbox, drops: &mut VecDeque<(String, String)>, submiss
     sandbox.stop();
 }
 
+/// Promise P4.
+///
+///
 /// `GRIDMARK_TEST_LONG=1` is for several thousand submissions, and `GRIDMARK_TEST_SEED` repeats the
 /// moments of an earlier run, as far as moments can be repeated.
 #[test]

@@ -50,6 +50,7 @@ fn assert_all_but_one_graded(sandbox: &Sandbox, bad: &str, reason: &str) {
     assert_eq!(told, Ok((reason.to_owned(), 3)));
 }
 
+/// Promise P6.
 #[test]
 fn a_poison_pill_is_in_quarantine_after_three_crashes_and_the_rest_is_graded() {
     let mut sandbox = with_a_deadly("team 1/bad");
@@ -88,6 +89,9 @@ fn a_large_poison_pill_is_in_quarantine_after_three_crashes() {
     assert_all_but_one_graded(&sandbox, "huge", reason);
 }
 
+/// Promise P7.
+///
+///
 /// It crashes once more just before it would report the failure: that does not count as a try.
 #[test]
 fn a_submission_that_crashed_three_times_fails_without_a_fourth_try() {
@@ -125,6 +129,7 @@ fn a_submission_over_which_grading_panics_is_in_quarantine_after_three_tries() {
     );
 }
 
+/// Promise P7.
 #[test]
 fn a_suspect_is_graded_alone_after_a_crash_and_cleared() {
     let mut sandbox = with_a_deadly("team 0/bad");
@@ -143,6 +148,7 @@ fn a_suspect_is_graded_alone_after_a_crash_and_cleared() {
     assert_eq!(sandbox.metrics().of("gridmark_suspects_total"), 0.0);
 }
 
+/// Promise P7.
 #[test]
 fn a_submission_that_waits_for_its_commit_is_no_suspect() {
     let mut sandbox = Sandbox::started();

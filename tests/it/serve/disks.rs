@@ -90,6 +90,7 @@ fn full_reports_are_written_once_there_is_room() {
     check(&mut sandbox, 61);
 }
 
+/// Promise P1.
 #[test]
 fn a_full_archive_leaves_files_in_the_inbox_until_there_is_room() {
     let Some(mut sandbox) = with_small("archive") else { return };
@@ -145,17 +146,17 @@ fn leave_little_room(folder: &str) {
 }
 
 #[test]
-fn with_little_room_for_reports_no_more_is_taken_and_then_it_goes_on() {
+fn with_little_room_for_reports_taking_pauses() {
     leave_little_room("reports");
 }
 
 #[test]
-fn with_little_room_in_the_archive_no_more_is_taken_and_then_it_goes_on() {
+fn with_little_room_in_the_archive_taking_pauses() {
     leave_little_room("archive");
 }
 
 #[test]
-fn with_little_room_for_the_ledger_no_more_is_taken_and_then_it_goes_on() {
+fn with_little_room_for_the_ledger_taking_pauses() {
     leave_little_room("state");
 }
 
@@ -192,7 +193,7 @@ fn read_only_reports_are_written_once_they_can_be() {
 }
 
 #[test]
-fn a_start_on_read_only_state_or_reports_says_so_and_takes_nothing() {
+fn a_start_on_read_only_state_or_reports_is_refused_and_takes_nothing() {
     for folder in ["state", "reports"] {
         let Some(mut sandbox) = with_small(folder) else { return };
         sandbox.start();
@@ -232,22 +233,24 @@ fn delete_while_it_runs(folder: &str) {
 }
 
 #[test]
-fn reports_that_are_deleted_while_it_runs_are_written_anew() {
+fn reports_that_are_deleted_while_it_runs_are_rebuilt() {
     delete_while_it_runs("reports");
 }
 
 #[test]
-fn an_archive_that_is_deleted_while_it_runs_is_made_again() {
+fn an_archive_that_is_deleted_while_it_runs_is_created_again() {
     delete_while_it_runs("archive");
 }
 
+/// Promise P1.
 #[test]
-fn a_ledger_that_is_deleted_while_it_runs_is_written_anew_with_all_that_it_held() {
+fn a_ledger_that_is_deleted_while_it_runs_is_rewritten_whole() {
     delete_while_it_runs("state");
 }
 
+/// Promise P1.
 #[test]
-fn a_ledger_that_is_cut_or_removed_without_its_log_while_it_runs_is_written_anew() {
+fn a_ledger_that_is_cut_or_removed_without_its_log_is_rewritten_whole() {
     for length in [Some(0), Some(4_096), Some(5_000), None] {
         let mut sandbox = Sandbox::started();
         hand_in(&sandbox, 0, 19);
@@ -276,7 +279,7 @@ fn a_ledger_that_is_cut_or_removed_without_its_log_while_it_runs_is_written_anew
 }
 
 #[test]
-fn a_cut_ledger_that_cannot_be_made_whole_is_told_at_once_and_by_the_next_start() {
+fn a_cut_ledger_that_cannot_be_rewritten_is_reported_now_and_at_the_next_start() {
     let mut sandbox = Sandbox::started();
     hand_in(&sandbox, 0, 200);
     sandbox.wait_for(200);
@@ -311,14 +314,14 @@ fn a_cut_ledger_that_cannot_be_made_whole_is_told_at_once_and_by_the_next_start(
 }
 
 #[test]
-fn inbox_and_quarantine_that_are_deleted_while_it_runs_are_made_again() {
+fn a_deleted_inbox_or_quarantine_is_created_again() {
     for folder in ["inbox", "quarantine"] {
         delete_while_it_runs(folder);
     }
 }
 
 #[test]
-fn a_state_that_is_moved_away_while_it_runs_is_written_anew() {
+fn a_state_folder_that_is_moved_away_while_it_runs_is_rewritten() {
     let mut sandbox = Sandbox::started();
     hand_in(&sandbox, 0, 20);
     sandbox.wait_for(20);

@@ -12,7 +12,7 @@ fn told(output: Output) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn sigterm_finishes_what_was_taken_and_takes_no_more() {
+fn sigterm_drains_what_was_taken_and_takes_no_more() {
     let mut sandbox = Sandbox::new();
     // So many cases that they cannot all be done when the signal comes.
     sandbox.set("queue.files_max", 8).set("intake.claim_files_max", 4);
@@ -51,7 +51,7 @@ fn held_up() -> Sandbox {
 }
 
 #[test]
-fn while_it_ends_it_is_alive_and_not_ready() {
+fn while_it_drains_it_is_alive_and_not_ready() {
     let mut sandbox = held_up();
     assert!(sandbox.get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
     fs::remove_file(sandbox.path("reports/folders")).unwrap();
@@ -62,7 +62,7 @@ fn while_it_ends_it_is_alive_and_not_ready() {
 }
 
 #[test]
-fn a_second_signal_ends_it_at_once_and_the_next_start_makes_up_for_it() {
+fn a_second_signal_ends_it_at_once_and_the_next_start_recovers() {
     let mut sandbox = held_up();
     let ended = sandbox.terminate();
     assert_eq!(ended.status.code(), Some(130), "{}", ended.log);
@@ -73,7 +73,7 @@ fn a_second_signal_ends_it_at_once_and_the_next_start_makes_up_for_it() {
 }
 
 #[test]
-fn marks_that_cannot_be_written_at_the_end_are_told_and_made_up_for() {
+fn marks_that_cannot_be_written_at_the_end_are_reported_and_written_later() {
     let mut sandbox = Sandbox::new();
     sandbox.set("publish.retry_ms_max", 1);
     sandbox.write("reports/folders", "no folder");
@@ -90,7 +90,7 @@ fn marks_that_cannot_be_written_at_the_end_are_told_and_made_up_for() {
 }
 
 #[test]
-fn what_waits_behind_marks_that_cannot_be_written_does_not_hold_up_the_end() {
+fn work_behind_marks_that_cannot_be_written_does_not_delay_the_end() {
     let mut sandbox = Sandbox::new();
     sandbox.write("reports/folders", "no folder");
     sandbox.set("publish.retry_ms_max", 1);
@@ -114,7 +114,7 @@ fn what_waits_behind_marks_that_cannot_be_written_does_not_hold_up_the_end() {
 }
 
 #[test]
-fn what_the_system_has_too_little_for_does_not_hold_up_the_end() {
+fn a_lack_of_descriptors_does_not_delay_the_end() {
     for once in [false, true] {
         let mut sandbox = Sandbox::new();
         sandbox.set_variable("TEST_GRIDMARK_STARVE_ON", "team/p");
@@ -141,7 +141,7 @@ fn what_the_system_has_too_little_for_does_not_hold_up_the_end() {
 }
 
 #[test]
-fn a_second_instance_on_the_same_root_is_refused_and_told_who_holds_it() {
+fn a_second_instance_on_the_same_root_is_refused_and_the_first_is_named() {
     let mut sandbox = Sandbox::started();
     let (code, stdout, stderr) = told(sandbox.start_second());
     assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
@@ -155,7 +155,7 @@ fn a_second_instance_on_the_same_root_is_refused_and_told_who_holds_it() {
 }
 
 #[test]
-fn once_grades_what_is_there_and_exits() {
+fn once_grades_the_inbox_and_exits() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.settle_ms", 300);
     for i in 0..200 {
@@ -182,7 +182,7 @@ fn once_with_nothing_to_do_exits_at_once() {
 }
 
 #[test]
-fn once_makes_up_for_a_run_that_was_killed() {
+fn once_recovers_from_a_run_that_was_killed() {
     let mut sandbox = Sandbox::new();
     sandbox.write("reports/folders", "no folder");
     sandbox.start();
@@ -195,8 +195,9 @@ fn once_makes_up_for_a_run_that_was_killed() {
     assert_eq!(sandbox.submissions().len(), 1);
 }
 
+/// Promise P1.
 #[test]
-fn once_leaves_what_cannot_be_taken_and_says_so() {
+fn once_leaves_and_reports_what_cannot_be_taken() {
     let mut sandbox = Sandbox::new();
     // Nobody, not even root, makes files there.
     sandbox.set("paths.archive", "/proc");
@@ -209,7 +210,7 @@ fn once_leaves_what_cannot_be_taken_and_says_so() {
 }
 
 #[test]
-fn once_ends_where_reports_cannot_be_written_and_the_next_run_makes_up_for_it() {
+fn once_ends_where_reports_cannot_be_written_and_the_next_run_writes_them() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.settle_ms", 0);
     sandbox.write("reports/folders", "in the way");
@@ -259,7 +260,7 @@ fn once_does_not_wait_for_room_on_the_disk() {
 }
 
 #[test]
-fn without_room_on_the_disk_nothing_is_taken_and_the_reason_is_told() {
+fn without_room_on_the_disk_nothing_is_taken_and_the_reason_is_logged() {
     let mut sandbox = Sandbox::new();
     sandbox.set("publish.disk_free_bytes_min", i64::MAX);
     sandbox.write("inbox/p", hexudoku(1));
@@ -275,6 +276,7 @@ fn without_room_on_the_disk_nothing_is_taken_and_the_reason_is_told() {
     });
 }
 
+/// Promise P7.
 #[test]
 fn a_submission_that_gridmark_fails_to_grade_is_failed_and_kept_in_quarantine() {
     let mut sandbox = Sandbox::started();

@@ -14,8 +14,9 @@ fn large_report() -> String {
     "x\n\n".repeat(CASES)
 }
 
+/// Promise P1.
 #[test]
-fn a_report_that_may_not_grow_is_told_and_goes_on_once_it_may() {
+fn a_report_at_the_file_size_limit_is_reported_and_continues_once_it_may_grow() {
     let mut sandbox = Sandbox::new();
     sandbox.bound_files(BLOCKS_MAX).set("publish.retry_ms_max", 50).start();
     sandbox.write("inbox/team/p.hexudoku", large_report());
@@ -31,7 +32,7 @@ fn a_report_that_may_not_grow_is_told_and_goes_on_once_it_may() {
 }
 
 #[test]
-fn once_ends_in_words_where_a_report_may_not_grow() {
+fn once_ends_with_a_message_where_a_report_may_not_grow() {
     let mut sandbox = Sandbox::new();
     sandbox.write("inbox/team/p.hexudoku", large_report());
     let output = sandbox.bound_files(BLOCKS_MAX).set("publish.retry_ms_max", 1).once();
@@ -41,7 +42,7 @@ fn once_ends_in_words_where_a_report_may_not_grow() {
 }
 
 #[test]
-fn commands_that_write_files_say_that_they_may_not_grow() {
+fn commands_that_write_files_report_the_file_size_limit() {
     let mut sandbox = Sandbox::new();
     sandbox.write("inbox/team/p.hexudoku", large_report());
     sandbox.write("inbox/team/q", hexudoku(1));

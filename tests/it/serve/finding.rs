@@ -88,7 +88,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn files_in_folders_that_were_made_a_moment_ago_are_graded_without_a_scan() {
+fn files_in_new_folders_are_graded_without_a_scan() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.scan_every_ms", 86_400_000).start();
     for i in 0..50 {
@@ -131,8 +131,9 @@ fn folders_deeper_than_the_setting_and_names_longer_than_it_are_left_alone() {
     }
 }
 
+/// Promise P6.
 #[test]
-fn what_is_no_file_is_left_alone_counted_and_told_once() {
+fn what_is_no_file_is_left_alone_counted_and_logged_once() {
     let mut sandbox = Sandbox::started();
     sandbox.write("outside/p", hexudoku(1));
     sandbox.write("outside/folder/p", hexudoku(1));
@@ -188,6 +189,7 @@ fn temporary_names_are_left_alone_until_they_are_renamed() {
     assert_eq!(sandbox.metrics().of("gridmark_ignored_files"), 1.0);
 }
 
+/// Promise P5.
 #[test]
 fn without_watching_scans_find_everything() {
     let mut sandbox = Sandbox::new();
@@ -203,7 +205,7 @@ fn without_watching_scans_find_everything() {
 }
 
 #[test]
-fn an_inbox_that_is_removed_and_made_again_is_watched_again() {
+fn an_inbox_that_is_removed_and_created_again_is_watched_again() {
     let mut sandbox = Sandbox::started();
     fs::remove_dir_all(sandbox.path("inbox")).unwrap();
     // Whoever is first makes it: gridmark, or this.

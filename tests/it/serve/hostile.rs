@@ -29,10 +29,13 @@ fn has_secret(folder: &Path) -> bool {
     })
 }
 
+/// Promise P6.
+///
+///
 /// Files that turn into links, FIFOs and folders, and folders that turn into links, from one moment
 /// to the next: what is read is what was looked at, or nothing.
 #[test]
-fn what_is_swapped_between_look_and_open_leads_nowhere() {
+fn a_file_swapped_for_a_link_between_check_and_open_is_not_followed() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.settle_ms", 0).set("intake.scan_every_ms", 1).start();
     sandbox.write("outside/secret", SECRET);
@@ -161,6 +164,9 @@ fn noise_and_truncated_files_are_graded_as_what_they_are() {
     assert_eq!(metrics.of("gridmark_panics_total"), 0.0);
 }
 
+/// Promise P6.
+///
+///
 /// A line without an end: a file that is one hole reads as NULs. Its length is 256 MiB, or what
 /// GRIDMARK_TEST_LINE_BYTES says; 4294967296 is the long form.
 #[test]
@@ -228,6 +234,9 @@ fn very_many_tiny_files_are_each_graded_once_and_take_little_memory() {
     assert!(memory < 192 << 20, "{memory} bytes");
 }
 
+/// Promise P6.
+///
+///
 /// One team floods the inbox with files, another one writes to a file without a pause, and a third
 /// one hands in a file now and then.
 #[test]

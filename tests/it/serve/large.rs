@@ -29,8 +29,9 @@ fn cases_and_submissions(sandbox: &Sandbox) -> (Vec<Row>, Vec<Row>) {
     (timeless(sandbox.rows("loose.csv")), timeless(sandbox.submissions()))
 }
 
+/// Promise P8.
 #[test]
-fn a_file_that_is_streamed_gets_the_same_marks_as_one_that_is_graded_whole() {
+fn a_streamed_file_gets_the_same_marks_as_one_graded_whole() {
     let long_block = classic(3, &"YN".repeat(1500));
     let texts = [
         large_classic(300),
@@ -80,8 +81,9 @@ fn ended_thrice(mut end: impl FnMut(&mut Sandbox)) -> (Sandbox, Sandbox) {
     (sandbox, undisturbed)
 }
 
+/// Promise P2.
 #[test]
-fn a_large_file_goes_on_after_a_crash_where_it_was_and_no_case_is_there_twice() {
+fn a_large_file_resumes_after_a_crash_and_no_case_is_there_twice() {
     let (mut sandbox, undisturbed) = ended_thrice(|sandbox| {
         sandbox.kill();
         let has_come = "SELECT checkpoint IS NOT NULL FROM submissions";
@@ -96,7 +98,7 @@ fn a_large_file_goes_on_after_a_crash_where_it_was_and_no_case_is_there_twice() 
 }
 
 #[test]
-fn a_signal_leaves_a_large_file_at_a_chunk_and_the_next_start_goes_on_there() {
+fn a_signal_stops_a_large_file_at_a_chunk_and_the_next_start_resumes_there() {
     let (mut sandbox, undisturbed) = ended_thrice(|sandbox| {
         let ended = sandbox.terminate();
         assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
@@ -133,6 +135,7 @@ fn a_signal_does_not_wait_for_the_end_of_a_huge_file() {
     }
 }
 
+/// Promise P7.
 #[test]
 fn a_large_file_that_changes_while_it_is_graded_is_failed_and_may_be_handed_in_again() {
     let text = large_classic(6_000);
@@ -170,6 +173,7 @@ fn hand_in_endless_ones(sandbox: &mut Sandbox) {
         .wait_until("they are being graded", |sandbox| sandbox.rows("folders/huge.csv").len() > 2);
 }
 
+/// Promise P6.
 #[test]
 fn large_files_take_turns() {
     let mut sandbox = streaming();
@@ -187,6 +191,7 @@ fn large_files_take_turns() {
     sandbox.stop();
 }
 
+/// Promise P6.
 #[test]
 fn taking_turns_makes_no_difference_to_marks() {
     let mut sandbox = slowly_streaming();
@@ -226,8 +231,9 @@ fn taking_turns_makes_no_difference_to_marks() {
     assert_eq!(told.code, Some(0), "{told:?}");
 }
 
+/// Promise P6.
 #[test]
-fn huge_files_do_not_hold_up_small_ones() {
+fn huge_files_do_not_delay_small_ones() {
     let mut sandbox = Sandbox::new();
     sandbox.set("grade.threads_max", 1).start();
     hand_in_endless_ones(&mut sandbox);

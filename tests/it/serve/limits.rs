@@ -83,7 +83,7 @@ fn lines(sandbox: &Sandbox, words: &[&str]) -> usize {
 }
 
 #[test]
-fn a_folder_that_cannot_be_read_harms_no_other_and_is_graded_once_it_can() {
+fn an_unreadable_folder_harms_no_other_and_is_graded_once_readable() {
     let Some(mut sandbox) = restricted() else { return };
     permit(&sandbox, "inbox/closed", 0);
     sandbox.start();
@@ -98,7 +98,7 @@ fn a_folder_that_cannot_be_read_harms_no_other_and_is_graded_once_it_can() {
 }
 
 #[test]
-fn a_file_that_may_not_be_read_stays_where_it_is_until_it_may() {
+fn an_unreadable_file_stays_in_the_inbox_until_readable() {
     let Some(mut sandbox) = restricted() else { return };
     permit(&sandbox, "inbox/open/3", 0);
     sandbox.start();
@@ -141,7 +141,7 @@ fn files_that_cannot_be_moved_stay_where_they_are_and_are_tried_again() {
 }
 
 #[test]
-fn once_does_not_hang_where_it_may_not_read_and_says_that_something_is_left() {
+fn once_does_not_hang_on_unreadable_files_and_reports_them() {
     for (path, graded, left) in [("inbox/closed", 5, 1), ("inbox", 0, 1), ("inbox/open/3", 9, 1)] {
         let Some(mut sandbox) = restricted() else { return };
         permit(&sandbox, path, 0);
@@ -156,7 +156,7 @@ fn once_does_not_hang_where_it_may_not_read_and_says_that_something_is_left() {
 }
 
 #[test]
-fn a_ledger_that_is_none_is_refused_and_left_as_it_is() {
+fn a_file_that_is_no_ledger_is_refused_and_left_as_it_is() {
     let mut sandbox = Sandbox::new();
     sandbox.write("state/ledger.db", "not a ledger, and longer than the head of one".repeat(40));
     let before = sandbox.text("state/ledger.db");
@@ -170,7 +170,7 @@ fn a_ledger_that_is_none_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_refused_with_the_flag_that_helps() {
+fn a_taken_address_is_refused_with_the_flag_that_helps() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let sandbox = Sandbox::new();

@@ -53,7 +53,7 @@ fn a_case_of_each_kind_gets_its_mark_its_answer_its_fault_and_its_place() {
 }
 
 #[test]
-fn the_header_of_each_report_is_the_one_that_is_promised() {
+fn each_report_has_the_documented_header() {
     let mut sandbox = Sandbox::started();
     sandbox.write("inbox/team/p", hexudoku(1));
     sandbox.write("inbox/p", hexudoku(1));
@@ -71,6 +71,7 @@ fn the_header_of_each_report_is_the_one_that_is_promised() {
     assert!(all.iter().all(|text| text.ends_with('\n') && !text.contains('\r')));
 }
 
+/// Promise P2.
 #[test]
 fn every_submission_has_a_row_with_its_hash_its_counts_and_its_place() {
     let mut sandbox = Sandbox::started();
@@ -105,7 +106,7 @@ fn every_submission_has_a_row_with_its_hash_its_counts_and_its_place() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_one_unreadable_case_that_says_where() {
+fn an_unreadable_file_is_one_case_with_its_place() {
     let mut sandbox = Sandbox::started();
     sandbox.write("inbox/empty", "");
     sandbox.write("inbox/prose", "\n  Dear jury,\n");
@@ -137,7 +138,7 @@ fn the_extension_forces_the_kind() {
 }
 
 #[test]
-fn line_ends_of_every_sort_and_none_at_the_end_make_no_difference() {
+fn line_ends_make_no_difference() {
     let mut sandbox = Sandbox::started();
     let text = classic(5, "YN");
     sandbox.write("inbox/lf", &text);

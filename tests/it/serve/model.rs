@@ -351,10 +351,13 @@ fn list(folder: &Path, above: &str, found: &mut Vec<String>) {
     }
 }
 
+/// Promise P2.
+///
+///
 /// `GRIDMARK_TEST_LONG=1` is for thousands of steps, and `GRIDMARK_TEST_SEED` repeats the steps of
 /// an earlier run.
 #[test]
-fn whatever_people_do_in_the_inbox_each_file_that_is_left_is_graded_once() {
+fn after_random_actions_in_the_inbox_each_remaining_file_is_graded_once() {
     let mut model = Model::new();
     let copies = Copies::of(&model.sandbox);
     for step in 1..=if is_long() { 20_000 } else { 400 } {

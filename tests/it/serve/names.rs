@@ -65,7 +65,7 @@ fn drop_all(sandbox: &Sandbox) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn names_of_every_sort_have_each_its_own_row_and_stay_distinct() {
+fn unusual_names_each_have_their_own_row_and_stay_distinct() {
     let mut sandbox = Sandbox::started();
     let wanted = drop_all(&sandbox);
     sandbox.wait_for(wanted.len());
@@ -83,7 +83,7 @@ fn names_of_every_sort_have_each_its_own_row_and_stay_distinct() {
 }
 
 #[test]
-fn formulas_are_neutralised_only_if_the_setting_says_so() {
+fn formulas_are_neutralised_only_if_set_so() {
     let mut sandbox = Sandbox::new();
     sandbox.set("publish.neutralise_formulas", false).start();
     sandbox.rename_in("=1+1", hexudoku(1));
@@ -95,7 +95,7 @@ fn formulas_are_neutralised_only_if_the_setting_says_so() {
 }
 
 #[test]
-fn folders_with_names_of_every_sort_have_each_its_own_report() {
+fn folders_with_unusual_names_each_have_their_own_report() {
     let mut sandbox = Sandbox::started();
     let names = names();
     for (name, _) in &names {
@@ -117,7 +117,7 @@ fn folders_with_names_of_every_sort_have_each_its_own_report() {
 }
 
 #[test]
-fn a_name_of_255_bytes_may_be_handed_in_again_and_again() {
+fn a_name_of_255_bytes_may_be_handed_in_repeatedly() {
     let mut sandbox = Sandbox::started();
     let name = "n".repeat(251) + ".txt";
     for attempt in 1..=12 {

@@ -30,7 +30,7 @@ fn attempts(sandbox: &Sandbox) -> Vec<String> {
 }
 
 #[test]
-fn the_reason_lies_beside_it_and_why_tells_it() {
+fn the_reason_is_written_beside_the_file_and_why_shows_it() {
     let mut sandbox = failed(b"team/p", &[3]);
     let note = sandbox.text("quarantine/team/p.reason.txt");
     for told in ["submission: team/p\n", "attempt: 1\n", "tries: 1\n", "a test has asked for this"]
@@ -53,7 +53,7 @@ fn the_reason_lies_beside_it_and_why_tells_it() {
 }
 
 #[test]
-fn retry_hands_it_in_again_while_the_service_runs() {
+fn retry_hands_a_file_in_again_while_the_service_runs() {
     let mut sandbox = failed(b"team/p", &[3]);
     sandbox.start();
     let told = retry(&sandbox, &["team/p"]);
@@ -77,7 +77,7 @@ fn retry_hands_it_in_again_while_the_service_runs() {
 }
 
 #[test]
-fn retry_hands_in_again_what_is_graded_at_the_next_start_whatever_its_name() {
+fn retry_works_for_any_name_while_the_service_is_stopped() {
     let name = b"t\xffm/=p\n";
     let mut sandbox = failed(name, &[3]);
     let told = retry(&sandbox, &[r"t\xFFm/=p\x0A"]);
@@ -88,6 +88,7 @@ fn retry_hands_in_again_what_is_graded_at_the_next_start_whatever_its_name() {
     assert_eq!(attempts(&sandbox), [format!("{shown}|1|0|failed"), format!("{shown}|2|3|graded")]);
 }
 
+/// Promise P1.
 #[test]
 fn retry_never_puts_one_file_over_another() {
     let sandbox = failed(b"p", &[3]);
@@ -101,7 +102,7 @@ fn retry_never_puts_one_file_over_another() {
 }
 
 #[test]
-fn of_several_attempts_the_one_that_is_meant_is_handed_in_again() {
+fn retry_hands_in_the_attempt_that_is_named() {
     let mut sandbox = failed(b"p", &[3, 4]);
     let told = retry(&sandbox, &["p"]);
     assert_eq!(told.code, Some(1));

@@ -60,7 +60,7 @@ fn told(row: &Row) -> String {
 }
 
 #[test]
-fn a_claim_whose_file_was_not_moved_yet_is_taken_afresh() {
+fn a_claim_whose_file_was_not_moved_yet_is_made_again() {
     let mut left = Left::new();
     let inode = left.write("inbox/p", 4);
     left.claim("p", inode);
@@ -69,7 +69,7 @@ fn a_claim_whose_file_was_not_moved_yet_is_taken_afresh() {
 }
 
 #[test]
-fn a_claim_whose_file_lies_in_the_archive_is_graded() {
+fn a_claim_whose_file_is_in_the_archive_is_graded() {
     let mut left = Left::new();
     let inode = left.write("archive/p", 4);
     left.claim("p", inode);
@@ -78,6 +78,7 @@ fn a_claim_whose_file_lies_in_the_archive_is_graded() {
     assert_eq!(rows[0].get("received_at"), "1970-01-01T00:00:01.234Z");
 }
 
+/// Promise P2.
 #[test]
 fn rows_without_their_marks_in_the_ledger_are_written_once() {
     let mut left = Left::new();
@@ -104,6 +105,7 @@ fn a_claim_whose_file_is_nowhere_is_released() {
     assert_eq!(left.rows(1), ["p|1|5|p"]);
 }
 
+/// Promise P1.
 #[test]
 fn a_file_in_the_archive_that_is_not_the_claimed_one_is_left_alone() {
     let mut left = Left::new();
@@ -176,6 +178,7 @@ fn a_file_that_was_hidden_to_be_copied_is_copied_and_graded() {
     assert_eq!(fs::read_dir(far.path().join("team")).unwrap().count(), 1);
 }
 
+/// Promise P2.
 #[test]
 fn a_file_that_was_copied_and_not_removed_is_graded_once() {
     let Some((mut left, far)) = far() else { return };

@@ -59,7 +59,7 @@ fn rows_that_were_not_committed_are_cut_off_at_the_start() {
 
 /// A report is not as we left it, though it has all the bytes that it should have.
 #[test]
-fn a_report_that_became_longer_while_nothing_ran_is_kept_aside_and_written_anew() {
+fn a_report_that_became_longer_while_nothing_ran_is_set_aside_and_rebuilt() {
     let mut sandbox = with_two();
     let edits: [fn(&str) -> String; 6] = [
         |text| text.to_owned() + "my note\n",
@@ -87,7 +87,7 @@ fn a_report_that_became_longer_while_nothing_ran_is_kept_aside_and_written_anew(
 }
 
 #[test]
-fn rows_of_which_a_restored_ledger_knows_nothing_are_kept_aside() {
+fn rows_unknown_to_a_restored_ledger_are_set_aside() {
     let mut sandbox = with_two();
     sandbox.stop();
     let (state, kept) = (sandbox.path("state"), sandbox.path("kept"));
@@ -113,6 +113,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
+/// Promise P1.
 #[test]
 fn a_report_that_is_replaced_while_it_runs_is_restored_and_the_other_one_is_kept() {
     let mut sandbox = with_two();
@@ -136,7 +137,7 @@ fn a_report_that_is_removed_while_it_runs_is_restored() {
 }
 
 #[test]
-fn a_report_that_is_written_to_in_place_while_it_runs_is_kept_aside_and_written_anew() {
+fn a_report_that_is_written_to_in_place_while_it_runs_is_set_aside_and_rebuilt() {
     let mut sandbox = with_two();
     let edits: [fn(&str) -> String; 4] = [
         |text| text.to_owned() + "my note\n",
@@ -159,7 +160,7 @@ fn a_report_that_is_written_to_in_place_while_it_runs_is_kept_aside_and_written_
 }
 
 #[test]
-fn the_report_of_submissions_is_written_anew_as_it_was() {
+fn the_report_of_submissions_is_rebuilt_as_it_was() {
     let mut sandbox = with_two();
     let before = sandbox.text("reports/submissions.csv");
     let doubled = before.replace("team", "teamteam");
@@ -169,7 +170,7 @@ fn the_report_of_submissions_is_written_anew_as_it_was() {
 }
 
 #[test]
-fn all_reports_are_written_anew_from_ledger_and_archive() {
+fn all_reports_are_rebuilt_from_ledger_and_archive() {
     let mut sandbox = with_two();
     sandbox.rename_in("loose", hexudoku(7));
     sandbox.wait_for(3);
@@ -187,7 +188,7 @@ fn all_reports_are_written_anew_from_ledger_and_archive() {
 }
 
 #[test]
-fn a_report_that_was_cut_short_while_nothing_ran_is_kept_aside_and_written_anew() {
+fn a_report_that_was_cut_while_nothing_ran_is_set_aside_and_rebuilt() {
     let mut sandbox = with_two();
     sandbox.stop();
     let short = sandbox.text(REPORT).lines().take(2).collect::<Vec<_>>().join("\n");
@@ -201,7 +202,7 @@ fn a_report_that_was_cut_short_while_nothing_ran_is_kept_aside_and_written_anew(
 }
 
 #[test]
-fn a_report_that_was_removed_while_nothing_ran_is_written_anew() {
+fn a_report_that_was_removed_while_nothing_ran_is_rebuilt() {
     let mut sandbox = with_two();
     sandbox.stop();
     fs::remove_file(sandbox.path(REPORT)).unwrap();
@@ -213,7 +214,7 @@ fn a_report_that_was_removed_while_nothing_ran_is_written_anew() {
 }
 
 #[test]
-fn what_stood_where_a_report_belongs_is_kept_aside_whatever_it_is() {
+fn anything_in_the_place_of_a_report_is_set_aside() {
     let mut sandbox = Sandbox::new();
     sandbox.write("reports/loose.csv", "theirs\n");
     sandbox.write("reports/folders/a.csv/inner", "theirs\n");
@@ -249,7 +250,7 @@ fn a_folder_that_takes_the_place_of_a_known_report_stops_nothing() {
 }
 
 #[test]
-fn a_report_that_is_changed_is_put_right_though_nothing_is_added_to_it() {
+fn a_changed_report_is_repaired_even_if_no_row_is_appended() {
     let mut sandbox = with_two();
     let whole = sandbox.text(REPORT);
     let is_whole = |sandbox: &Sandbox| {
@@ -277,6 +278,7 @@ fn a_report_that_is_changed_is_put_right_though_nothing_is_added_to_it() {
     assert_eq!(names(&sandbox), ALL);
 }
 
+/// Promise P1.
 #[test]
 fn reports_that_are_replaced_again_and_again_under_load_hold_every_row_once() {
     let mut sandbox = Sandbox::started();
@@ -308,7 +310,7 @@ fn reports_that_are_replaced_again_and_again_under_load_hold_every_row_once() {
 }
 
 #[test]
-fn a_report_that_is_not_kept_open_is_known_all_the_same() {
+fn changes_of_a_report_that_is_not_kept_open_are_noticed() {
     let mut sandbox = Sandbox::new();
     // So few descriptors that not all of the reports are kept open.
     sandbox.set("grade.threads_max", 2).bound_descriptors(80).start();

@@ -5,6 +5,7 @@ use crate::kit::cases::{classic, hexudoku};
 use std::fs::{self, File};
 use std::io::{Seek, Write};
 
+/// Promise P3.
 #[test]
 fn a_slow_writer_is_graded_once_and_whole() {
     let mut sandbox = Sandbox::started();
@@ -26,7 +27,7 @@ fn a_slow_writer_is_graded_once_and_whole() {
 }
 
 #[test]
-fn a_file_that_nobody_closes_is_graded_after_a_longer_while() {
+fn a_file_that_stays_open_is_graded_after_the_longer_settle_time() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.open_settle_ms", 400).start();
     let mut file = File::create(sandbox.path("inbox/open")).unwrap();
@@ -36,7 +37,7 @@ fn a_file_that_nobody_closes_is_graded_after_a_longer_while() {
 }
 
 #[test]
-fn a_file_that_is_rewritten_while_it_waits_is_graded_as_it_is_in_the_end() {
+fn a_file_that_is_rewritten_while_it_waits_is_graded_in_its_last_state() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.settle_ms", 1500).start();
     for filled in 0..=9 {
@@ -46,6 +47,7 @@ fn a_file_that_is_rewritten_while_it_waits_is_graded_as_it_is_in_the_end() {
     assert_eq!(rows[0].columns(&["attempt", "filled"]), "1|9");
 }
 
+/// Promise P3.
 #[test]
 fn without_a_settle_time_a_file_is_graded_when_it_is_closed() {
     let mut sandbox = Sandbox::new();
@@ -75,10 +77,13 @@ fn times_of_the_file_in_the_future_or_long_ago_are_no_obstacle() {
     sandbox.wait_for(2);
 }
 
+/// Promise P3.
+///
+///
 /// As after a crash in the moment in which a writer goes on writing to what was taken: the file in
 /// the archive is not what the claim says.
 #[test]
-fn what_changed_after_it_was_taken_is_put_back_and_graded_once_its_writer_has_closed_it() {
+fn a_file_that_changes_after_it_was_taken_is_put_back_until_closed() {
     let mut sandbox = Sandbox::started();
     sandbox.stop();
     let text = classic(4, "YYN");
@@ -101,6 +106,7 @@ fn what_changed_after_it_was_taken_is_put_back_and_graded_once_its_writer_has_cl
     assert_eq!(sandbox.metrics().of("gridmark_put_back_total"), 1.0);
 }
 
+/// Promise P3.
 #[test]
 fn a_writer_that_sets_the_full_length_first_is_graded_once_and_whole() {
     for watch in ["auto", "off"] {
@@ -123,9 +129,12 @@ fn a_writer_that_sets_the_full_length_first_is_graded_once_and_whole() {
     }
 }
 
+/// Promise P3.
+///
+///
 /// Same size, same time of modification: only the inode's own time tells.
 #[test]
-fn a_rewrite_in_the_same_second_with_the_same_size_and_times_is_seen() {
+fn a_rewrite_with_the_same_size_and_times_is_noticed() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.watch", "off").set("intake.settle_ms", 1_500).start();
     let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
@@ -147,7 +156,7 @@ fn a_rewrite_in_the_same_second_with_the_same_size_and_times_is_seen() {
 }
 
 #[test]
-fn a_file_that_is_rewritten_without_a_pause_is_graded_once_as_it_is_in_the_end() {
+fn a_file_that_is_rewritten_without_a_pause_is_graded_once_in_its_last_state() {
     for settle in [0, 20] {
         let mut sandbox = Sandbox::new();
         sandbox.set("intake.settle_ms", settle).start();
@@ -165,6 +174,9 @@ fn a_file_that_is_rewritten_without_a_pause_is_graded_once_as_it_is_in_the_end()
     }
 }
 
+/// Promise P3.
+///
+///
 /// What is taken by a rename may still be written to: then it is read again, until it is still.
 #[test]
 fn a_file_that_is_written_to_while_it_is_read_is_never_graded_in_part() {

@@ -39,6 +39,7 @@ impl fmt::Display for Look {
     }
 }
 
+/// Promise P6.
 #[test]
 fn under_mixed_load_all_is_graded_once_and_memory_descriptors_and_latency_stay_flat() {
     let seconds =

@@ -113,7 +113,7 @@ fn metrics_agree_with_the_reports() {
 }
 
 #[test]
-fn it_is_alive_and_ready_while_it_works() {
+fn the_service_is_alive_and_ready_while_it_works() {
     let sandbox = Sandbox::started();
     for path in ["/livez", "/readyz"] {
         assert!(sandbox.get(path).starts_with("HTTP/1.1 200 OK\r\n"), "{path}");
@@ -138,7 +138,7 @@ fn the_log_is_plain_lines_on_standard_error_and_nothing_is_on_standard_output() 
 }
 
 #[test]
-fn the_log_is_an_object_a_line_if_the_setting_says_so() {
+fn the_log_is_one_json_object_per_line_if_set_so() {
     let mut sandbox = Sandbox::new();
     sandbox.set("log.format", "json").set("log.level", "debug").start();
     sandbox.rename_in("a \"b\"\n", hexudoku(1));

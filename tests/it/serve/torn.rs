@@ -91,8 +91,9 @@ fn tear(random: &mut Random, path: &Path, at: u64) {
     }
 }
 
+/// Promise P4.
 #[test]
-fn reports_torn_at_any_byte_beyond_what_is_committed_are_put_right() {
+fn reports_torn_at_any_byte_behind_the_commit_are_repaired() {
     let mut random = Random::new();
     let wanted = undisturbed();
     for _ in 0..if is_long() { 50 } else { 2 } {
@@ -133,10 +134,13 @@ fn transactions(wal: &[u8]) -> Vec<u64> {
     ends
 }
 
+/// Promise P4.
+///
+///
 /// All files are claimed in one transaction here. Whatever is lost behind it is an earlier commit,
 /// to which the reports are cut back; and where it is lost itself, no file has been moved.
 #[test]
-fn a_ledger_whose_log_is_torn_at_any_byte_behind_the_claims_grades_everything_again() {
+fn a_ledger_log_torn_at_any_byte_behind_the_claims_grades_everything_again() {
     let mut random = Random::new();
     let wanted = undisturbed();
     let deaths = [(Point::Claimed, 1), (Point::ReportsIntroduced, 2), (Point::Committed, 1)];
@@ -174,6 +178,9 @@ fn a_ledger_whose_log_is_torn_at_any_byte_behind_the_claims_grades_everything_ag
     }
 }
 
+/// Promise P2.
+///
+///
 /// The same if claims are lost whose files have been moved already, which no honest disk does: those
 /// files lie unharmed in the archive, and the rest is graded, once.
 #[test]
@@ -231,7 +238,7 @@ fn hash_all(root: &Path, found: &mut BTreeMap<String, String>) {
 
 /// What is cut off the ledger's main file no log can mend: the service says so and touches nothing.
 #[test]
-fn a_ledger_whose_main_file_is_cut_is_refused_in_words_and_nothing_is_touched() {
+fn a_cut_ledger_is_refused_with_a_message_and_nothing_is_changed() {
     let mut random = Random::new();
     let mut sandbox = sandbox(false);
     finish(&mut sandbox);

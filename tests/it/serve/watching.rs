@@ -35,7 +35,7 @@ fn a_folder_that_is_renamed_in_the_inbox_is_watched_under_its_new_name() {
 }
 
 #[test]
-fn a_folder_that_is_removed_and_made_again_and_again_is_watched_each_time() {
+fn a_folder_that_is_removed_and_created_repeatedly_is_watched_each_time() {
     let mut sandbox = watching();
     for i in 1..=30 {
         sandbox.write(format!("inbox/a/b/{i}"), hexudoku(1));
@@ -54,8 +54,9 @@ fn a_file_that_is_renamed_while_it_waits_is_graded_once_under_its_last_name() {
     assert_eq!(last_name(&mut sandbox, 1), "b");
 }
 
+/// Promise P5.
 #[test]
-fn events_that_the_system_loses_are_made_up_for_by_a_scan() {
+fn files_of_lost_events_are_found_by_a_scan() {
     let queue = "/proc/sys/fs/inotify/max_queued_events";
     let events: usize = fs::read_to_string(queue).map_or(0, |text| text.trim().parse().unwrap());
     let found = (1..=100_000).contains(&events).then_some(()).ok_or(format!("{events} events"));
@@ -85,10 +86,13 @@ fn events_that_the_system_loses_are_made_up_for_by_a_scan() {
     sandbox.wait_for(5);
 }
 
+/// Promise P5.
+///
+///
 /// The system tells of the end of a folder only when nobody has it open any more; by then another
 /// one may be there under its name.
 #[test]
-fn a_folder_whose_end_is_told_late_does_not_take_the_watch_of_the_one_that_followed() {
+fn a_late_event_of_a_removed_folder_keeps_the_watch_of_its_successor() {
     let mut sandbox = watching();
     sandbox.write("inbox/a/1", hexudoku(1));
     sandbox.wait_for(1);
@@ -103,6 +107,9 @@ fn a_folder_whose_end_is_told_late_does_not_take_the_watch_of_the_one_that_follo
     }
 }
 
+/// Promise P5.
+///
+///
 /// More events than the system's queue holds, all of them of files to be graded, and folders made
 /// meanwhile among them.
 #[test]
@@ -135,8 +142,9 @@ fn more_files_than_the_queue_of_events_holds_are_each_graded_once() {
     sandbox.wait_for(6_002);
 }
 
+/// Promise P5.
 #[test]
-fn where_the_system_gives_no_more_watches_scans_find_everything_until_it_does() {
+fn without_free_watches_scans_find_everything() {
     let Some(mut sandbox) = Sandbox::on_island() else { return };
     sandbox.on_shore("echo 4 > /proc/sys/user/max_inotify_watches");
     sandbox.start();

@@ -33,7 +33,7 @@ fn assert_told(told: &Told, code: i32, words: &[&str]) {
 }
 
 #[test]
-fn a_graded_file_is_told_by_every_way_to_name_it_while_it_runs_and_when_it_is_stopped() {
+fn a_graded_file_is_found_by_each_of_its_names_running_or_stopped() {
     let mut sandbox = Sandbox::started();
     sandbox.rename_in("team/p.txt", classic(1, "YYN"));
     wait_until_graded(&mut sandbox, "team/p.txt", 1);
@@ -55,7 +55,7 @@ fn a_graded_file_is_told_by_every_way_to_name_it_while_it_runs_and_when_it_is_st
 }
 
 #[test]
-fn each_attempt_is_told_and_what_nobody_can_read_counts_as_graded() {
+fn each_attempt_is_listed_and_an_unreadable_one_counts_as_graded() {
     let mut sandbox = Sandbox::started();
     sandbox.rename_in("p", hexudoku(1));
     sandbox.wait_for(1);
@@ -74,7 +74,7 @@ fn each_attempt_is_told_and_what_nobody_can_read_counts_as_graded() {
 }
 
 #[test]
-fn names_that_are_not_text_are_told_by_their_bytes_and_as_reports_show_them() {
+fn names_that_are_not_text_are_found_by_their_bytes_and_as_reports_show_them() {
     let mut sandbox = Sandbox::started();
     let name = OsStr::from_bytes(b"t\xffm/=p\n\\");
     sandbox.rename_in(name, hexudoku(1));
@@ -112,7 +112,7 @@ fn a_name_that_may_mean_two_submissions_is_answered_for_both() {
 }
 
 #[test]
-fn what_is_left_alone_is_told_with_the_rule_that_says_so() {
+fn a_file_that_is_left_alone_is_reported_with_the_rule() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.depth_max", 2).set("intake.name_bytes_max", 100);
     for name in ["p.PART", "a/.hidden/p", "a/b/c/p", ".gridmark-7"] {
@@ -149,7 +149,7 @@ fn what_is_left_alone_is_told_with_the_rule_that_says_so() {
 }
 
 #[test]
-fn what_was_never_there_and_what_cannot_be_answered_differ() {
+fn never_seen_and_cannot_answer_differ() {
     let mut sandbox = Sandbox::new();
     let told = why(&sandbox, "inbox/p");
     assert_eq!(told.first(), "p: never seen");
@@ -173,7 +173,7 @@ fn what_was_never_there_and_what_cannot_be_answered_differ() {
 }
 
 #[test]
-fn a_file_that_has_not_settled_is_told_with_the_time_that_is_left() {
+fn a_file_that_has_not_settled_is_reported_with_the_time_left() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.settle_ms", 600_000).set("intake.open_settle_ms", 1_200_000).start();
     sandbox.write("inbox/closed", hexudoku(1));
@@ -191,7 +191,7 @@ fn a_file_that_has_not_settled_is_told_with_the_time_that_is_left() {
 }
 
 #[test]
-fn what_keeps_files_from_being_taken_is_told() {
+fn the_reason_why_files_are_not_taken_is_reported() {
     let mut sandbox = Sandbox::new();
     sandbox.set("publish.disk_free_bytes_min", i64::MAX);
     sandbox.write("inbox/p", hexudoku(1));
@@ -206,7 +206,7 @@ fn what_keeps_files_from_being_taken_is_told() {
 }
 
 #[test]
-fn a_submission_that_is_under_way_is_told_and_so_is_one_that_waits_for_room() {
+fn submissions_in_flight_and_waiting_for_room_are_reported() {
     let mut sandbox = Sandbox::new();
     sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "bad");
     // Each pause is four times as long as the last one, so that it soon waits for ever.
@@ -244,7 +244,7 @@ fn a_submission_that_is_under_way_is_told_and_so_is_one_that_waits_for_room() {
 }
 
 #[test]
-fn a_service_that_serves_no_address_is_told_to_run_but_not_to_say_more() {
+fn a_service_without_an_address_is_reported_as_running_and_no_more() {
     let mut sandbox = Sandbox::started();
     sandbox.write("inbox/p.part", hexudoku(1));
     sandbox.stop();
@@ -259,7 +259,7 @@ fn a_service_that_serves_no_address_is_told_to_run_but_not_to_say_more() {
 }
 
 #[test]
-fn whoever_may_only_read_gets_the_same_answers() {
+fn a_user_who_may_only_read_gets_the_same_answers() {
     let mut sandbox = Sandbox::started();
     sandbox.rename_in("p", hexudoku(1));
     wait_until_graded(&mut sandbox, "p", 1);
@@ -284,7 +284,7 @@ fn whoever_may_only_read_gets_the_same_answers() {
 }
 
 #[test]
-fn what_the_service_may_not_read_is_told() {
+fn a_file_that_the_service_may_not_read_is_reported() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.settle_ms", 600_000);
     sandbox.write("inbox/closed/p", hexudoku(1));
@@ -306,7 +306,7 @@ fn what_the_service_may_not_read_is_told() {
 }
 
 #[test]
-fn what_lies_outside_is_no_submission() {
+fn a_path_outside_the_inbox_is_no_submission() {
     let mut sandbox = Sandbox::started();
     sandbox.write("beside", hexudoku(1));
     sandbox.stop();

@@ -60,8 +60,9 @@ fn are_whole(sandbox: &mut Sandbox, submissions: usize) {
     }
 }
 
+/// Promise P3.
 #[test]
-fn files_that_are_written_in_folders_just_made_are_graded_whole() {
+fn files_written_in_new_folders_are_graded_whole() {
     for watch in ["auto", "off"] {
         let mut sandbox = patient();
         sandbox.set("intake.watch", watch).set("intake.scan_every_ms", 100).start();
@@ -77,6 +78,7 @@ fn files_that_are_written_in_folders_just_made_are_graded_whole() {
     }
 }
 
+/// Promise P3.
 #[test]
 fn files_whose_writers_outlive_the_service_are_graded_whole() {
     let mut sandbox = patient();
@@ -92,6 +94,7 @@ fn files_whose_writers_outlive_the_service_are_graded_whole() {
     are_whole(&mut sandbox, 5);
 }
 
+/// Promise P3.
 #[test]
 fn a_file_that_is_renamed_or_moved_in_while_it_is_written_is_graded_whole() {
     let mut sandbox = patient();
@@ -105,6 +108,7 @@ fn a_file_that_is_renamed_or_moved_in_while_it_is_written_is_graded_whole() {
     are_whole(&mut sandbox, 2);
 }
 
+/// Promise P3.
 #[test]
 fn more_writers_than_are_remembered_are_waited_for() {
     let mut sandbox = patient();
@@ -120,7 +124,7 @@ fn more_writers_than_are_remembered_are_waited_for() {
 
 /// As if they had opened it between our last look and the move.
 #[test]
-fn a_file_that_is_written_when_it_is_in_the_archive_already_is_put_back_and_graded_whole() {
+fn a_file_that_is_written_to_in_the_archive_is_put_back_and_graded_whole() {
     let mut sandbox = patient();
     sandbox.start();
     sandbox.stop();
@@ -137,7 +141,7 @@ fn a_file_that_is_written_when_it_is_in_the_archive_already_is_put_back_and_grad
 }
 
 #[test]
-fn files_are_taken_soon_after_they_are_closed_though_nobody_tells() {
+fn files_are_taken_soon_after_they_are_closed_without_an_event() {
     let mut sandbox = patient();
     sandbox.set("intake.watch", "off").set("intake.scan_every_ms", 100).start();
     let written = HalfWritten::new(&sandbox, &NAMES);
@@ -148,7 +152,7 @@ fn files_are_taken_soon_after_they_are_closed_though_nobody_tells() {
 }
 
 #[test]
-fn a_file_that_is_never_closed_is_taken_once_it_was_left_alone_for_long() {
+fn a_file_that_is_never_closed_is_taken_after_the_longer_settle_time() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.open_settle_ms", 400).start();
     let written = HalfWritten::new(&sandbox, &["new/1"]);
