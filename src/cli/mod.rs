@@ -149,7 +149,7 @@ fn tier() -> Result<Tier, Error> {
 
 /// The kernels that the settings name.
 fn tier_of(loaded: &Loaded) -> Result<Tier, Error> {
-    Tier::wanted(&loaded.settings.grade.tier).map_err(|source| {
+    Tier::from_setting(&loaded.settings.grade.tier).map_err(|source| {
         let origin = loaded.origin("grade.tier").clone();
         Error::Tier { origin, source }
     })

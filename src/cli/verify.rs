@@ -99,7 +99,7 @@ fn verify(args: &Args, settings: &Settings) -> Result<u8, Error> {
     ledger.hold_still().map_err(crate::service::Error::from)?;
     let ledger = Arc::new(ledger);
     let archive = Arc::new(Archive::of(paths.inbox(), paths.archive(), paths.quarantine()));
-    let tier = Tier::wanted(&settings.grade.tier).map_err(crate::service::Error::from)?;
+    let tier = Tier::from_setting(&settings.grade.tier).map_err(crate::service::Error::from)?;
     let selected = selected(args, paths, &ledger)?;
     let total = match selected {
         // The number of submissions in single reports is not known in advance.

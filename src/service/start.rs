@@ -41,7 +41,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     let root = &mut settings.paths.root;
     *root = std::path::absolute(&root)
         .map_err(|source| Error::System { what: "in the working directory", source })?;
-    let tier = Tier::wanted(&settings.grade.tier)?;
+    let tier = Tier::from_setting(&settings.grade.tier)?;
     let paths = &settings.paths;
     for path in [paths.state(), paths.reports(), paths.inbox(), paths.archive(), paths.quarantine()]
     {

@@ -135,7 +135,7 @@ pub(super) fn number_in(path: &str) -> Option<u64> {
 pub(super) fn processor(settings: &Settings) -> Finding {
     let threads = settings.grade.threads();
     let best = Tier::best();
-    let tier = match Tier::wanted(&settings.grade.tier) {
+    let tier = match Tier::from_setting(&settings.grade.tier) {
         Ok(tier) => tier,
         Err(error) => {
             let what = format!("grade.tier cannot be used: {error}");

@@ -42,7 +42,7 @@ impl fmt::Display for Cell {
 /// Writes a number that is counted from 0 as people count, from 1.
 pub(super) fn write_number(number: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match number {
-        // Nearly all are such, and there are many of them.
+        // The usual case, and a frequent one.
         0..=8 => f.write_char(char::from(b'1' + number)),
         _ => write!(f, "{}", u32::from(number) + 1),
     }

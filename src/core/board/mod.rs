@@ -19,5 +19,5 @@ pub const CELLS_16: usize = 256;
 /// A nine-digit grid as it was written: one byte of text a cell, in reading order.
 ///
 /// The bytes are text (`b'1'` to `b'9'` where the cell holds a digit), not numbers, and may be any
-/// bytes: a grid is what was handed in, correct or not.
+/// bytes: a grid may be correct or not.
 pub type Grid = [u8; CELLS_9];

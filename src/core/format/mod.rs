@@ -3,7 +3,7 @@
 //! Two steps, so that many threads can share the work:
 //!
 //! 1. A [`Reader`] goes through the bytes once, in order and window by window, and finds where
-//!    each case begins and ends. It is cheap and needs little memory, whatever the input holds.
+//!    each case begins and ends. It is cheap and needs little memory, for any input.
 //! 2. [`classic::solution`], [`killer::diagram`] and [`hexudoku::board`] read the text of one case.
 //!
 //! Reading never fails: an unreadable case is still a case, and says what was expected and what was
@@ -29,7 +29,7 @@
 //!
 //! Nearly all files are written by programs and are *regular*: rows of the proper length without
 //! stray blanks, all of which end in LF or all in CRLF. Regular text is found by a few comparisons
-//! of whole vectors, and its cases are marked as they lie in the window ([`Rows::Lf`],
+//! of whole vectors, and its cases are marked in place, without copying them ([`Rows::Lf`],
 //! [`Rows::CrLf`]). Everything else goes line by line ([`Rows::Any`]). Both ways find the same
 //! cases and lead to the same marks; only their speed differs.
 

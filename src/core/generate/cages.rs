@@ -7,9 +7,11 @@ use crate::board::{CELLS_9, Grid};
 /// A set of cells of a nine-digit grid: one bit a cell, in reading order from bit 0.
 pub(super) type Cells = u128;
 
+/// All cells.
 const ALL: Cells = (1 << CELLS_9) - 1;
-/// The last column, and the last row: they have no neighbour to the right, or below.
+/// The last column, whose cells have no neighbour to the right.
 const RIGHTMOST: Cells = column(8);
+/// The last row, whose cells have no neighbour below.
 const LOWEST: Cells = 0x1FF << 72;
 
 const fn column(number: usize) -> Cells {
@@ -22,16 +24,16 @@ const fn column(number: usize) -> Cells {
     cells
 }
 
-/// The cells next to `cells`, beside some of `cells` themselves.
+/// The neighbours of `cells`, some of which may be in `cells`.
 fn neighbours(cells: Cells) -> Cells {
     let across = (cells & !RIGHTMOST) << 1 | (cells & !column(0)) >> 1;
     let down = (cells & !LOWEST) << 9 | cells >> 9;
     across | down
 }
 
-/// Some cell of `cells`, which must not be empty; `turn` is a random number of seven bits.
-fn some_cell(cells: Cells, turn: u32) -> usize {
-    ((cells.rotate_right(turn).trailing_zeros() + turn) % 128) as usize
+/// A random cell of `cells`, which must not be empty; `rotation` is a random number of seven bits.
+fn random_cell(cells: Cells, rotation: u32) -> usize {
+    ((cells.rotate_right(rotation).trailing_zeros() + rotation) % 128) as usize
 }
 
 /// The cells of `cells`, in reading order.
@@ -65,9 +67,9 @@ impl Cages {
         cages
     }
 
-    /// Cages that hold no digit twice on `grid`, if it is solved: mostly grown at random, now and
-    /// then all rows, columns, boxes or single cells.
-    pub(super) fn draw(grid: &Grid, random: &mut Random) -> Cages {
+    /// Cages that hold no digit twice on `grid`, if it is solved: mostly grown at random, sometimes
+    /// all rows, columns, boxes or single cells.
+    pub(super) fn random(grid: &Grid, random: &mut Random) -> Cages {
         match random.below(64) {
             0 => Cages::divided(|i| i / 9),
             1 => Cages::divided(|i| i % 9),
@@ -87,7 +89,7 @@ impl Cages {
         let size_max = random.within(2..10) as u32;
         let mut open = ALL;
         while open != 0 {
-            // 6 bits and 7 a cell; the ninth cell of a cage makes do with what is left of 64.
+            // 6 bits, and 7 a cell; for the ninth cell of a cage fewer are left of 64.
             let mut bits = random.next();
             let mut draw = |count: u32| {
                 let drawn = bits % (1 << count);
@@ -100,7 +102,7 @@ impl Cages {
                 if next == 0 {
                     break;
                 }
-                let cell = some_cell(next, draw(7));
+                let cell = random_cell(next, draw(7));
                 cage |= 1 << cell;
                 fitting &= !holders[usize::from(grid[cell] - b'1')];
                 next = neighbours(cage) & fitting;
@@ -112,21 +114,21 @@ impl Cages {
         cages
     }
 
-    /// Makes one cage of two neighbours that hold a common digit; says whether there are such.
+    /// Joins two neighbouring cages that hold a common digit; false if there are none.
     pub(super) fn join_with_repeat(&mut self, grid: &Grid, random: &mut Random) -> bool {
         let cages = &self.cells[..self.count];
         let digits = |cage: Cells| each(cage).fold(0, |digits, i| digits | digit_bit(grid[i]));
         let start = random.below(self.count);
         for kept in (start..self.count).chain(0..start) {
             let around = neighbours(cages[kept]);
-            let gone = (0..self.count).find(|&other| {
+            let joined = (0..self.count).find(|&other| {
                 let beside = other != kept && around & cages[other] != 0;
                 beside && digits(cages[kept]) & digits(cages[other]) != 0
             });
-            if let Some(gone) = gone {
+            if let Some(joined) = joined {
                 self.count -= 1;
-                self.cells[kept] |= self.cells[gone];
-                self.cells[gone] = self.cells[self.count];
+                self.cells[kept] |= self.cells[joined];
+                self.cells[joined] = self.cells[self.count];
                 return true;
             }
         }
@@ -138,12 +140,12 @@ impl Cages {
         self.count
     }
 
-    /// Some cell of a cage.
-    pub(super) fn some_cell_of(&self, cage: usize, random: &mut Random) -> usize {
-        some_cell(self.cells[cage], random.below(128) as u32)
+    /// A random cell of a cage.
+    pub(super) fn random_cell_of(&self, cage: usize, random: &mut Random) -> usize {
+        random_cell(self.cells[cage], random.below(128) as u32)
     }
 
-    /// What the digits of each cage add up to.
+    /// The sum of the digits of each cage.
     pub(super) fn sums(&self, grid: &Grid) -> [u32; CELLS_9] {
         let mut sums = [0; CELLS_9];
         for (sum, cage) in sums.iter_mut().zip(&self.cells[..self.count]) {
@@ -152,8 +154,8 @@ impl Cages {
         sums
     }
 
-    /// Whether every cage keeps its total and holds no digit twice.
-    pub(super) fn are_right(&self, grid: &Grid, totals: &[u32; CELLS_9]) -> bool {
+    /// Whether every cage has its total and holds no digit twice.
+    pub(super) fn are_correct(&self, grid: &Grid, totals: &[u32; CELLS_9]) -> bool {
         let distinct = self.cells[..self.count].iter().all(|cage| {
             let digits = each(*cage).fold(0, |digits, i| digits | digit_bit(grid[i]));
             digits.count_ones() == cage.count_ones()
@@ -169,22 +171,23 @@ pub(super) struct Walls {
 }
 
 impl Walls {
-    /// The walls between cages; in some drawings also a few inside cages, where another path joins
-    /// the cells.
-    pub(super) fn draw(cages: &Cages, random: &mut Random) -> Walls {
+    /// The walls between cages; in some drawings also a few inside cages, between cells that
+    /// another path joins.
+    pub(super) fn random(cages: &Cages, random: &mut Random) -> Walls {
         let mut walls = Walls { right: ALL, below: ALL };
         for cage in &cages.cells[..cages.count] {
             walls.right &= !(cage & cage >> 1 & !RIGHTMOST);
             walls.below &= !(cage & cage >> 9);
         }
         if random.once_in(8) {
-            walls.add_needless(random);
+            walls.add_redundant(random);
         }
         walls
     }
 
-    /// Goes through the passages; one that joins what is joined already may get a wall.
-    fn add_needless(&mut self, random: &mut Random) {
+    /// Visits the passages in random order; one between cells that are joined already may get a
+    /// wall.
+    fn add_redundant(&mut self, random: &mut Random) {
         let mut region: [usize; CELLS_9] = core::array::from_fn(|i| i);
         let mut order = region;
         random.shuffle(&mut order);
@@ -218,29 +221,29 @@ mod tests {
     use crate::generate::grids::Grids;
 
     #[test]
-    fn cages_are_a_partition_and_walls_leave_each_connected() {
+    fn cages_are_a_partition_and_walls_leave_each_cage_connected() {
         let mut random = Random::new(8);
         let grids = Grids::new(&mut random);
-        let mut needless = 0;
+        let mut redundant = 0;
         for _ in 0..500 {
             let grid = grids.solved(&mut random);
-            let cages = Cages::draw(&grid, &mut random);
-            let parts = &cages.cells[..cages.count];
-            assert_eq!(parts.iter().fold(0, |all, cage| all | cage), ALL);
-            assert_eq!(parts.iter().map(|cage| cage.count_ones()).sum::<u32>(), 81);
-            assert!(cages.are_right(&grid, &cages.sums(&grid)));
+            let cages = Cages::random(&grid, &mut random);
+            let members = &cages.cells[..cages.count];
+            assert_eq!(members.iter().fold(0, |all, cage| all | cage), ALL);
+            assert_eq!(members.iter().map(|cage| cage.count_ones()).sum::<u32>(), 81);
+            assert!(cages.are_correct(&grid, &cages.sums(&grid)));
 
-            let walls = Walls::draw(&cages, &mut random);
-            for cage in parts {
+            let walls = Walls::random(&cages, &mut random);
+            for cage in members {
                 let mut reached = cage & cage.wrapping_neg();
                 for _ in 0..CELLS_9 {
                     reached |= (reached & !walls.right) << 1 | (reached & !walls.below) << 9;
                     reached |= reached >> 1 & !walls.right | reached >> 9 & !walls.below;
                 }
                 assert_eq!(reached, *cage);
-                needless += (cage & cage >> 1 & walls.right & !RIGHTMOST).count_ones();
+                redundant += (cage & cage >> 1 & walls.right & !RIGHTMOST).count_ones();
             }
         }
-        assert!(needless > 0);
+        assert!(redundant > 0);
     }
 }

@@ -1,26 +1,31 @@
-//! Classic blocks: a puzzle, and solutions that are right or broken.
+//! Classic blocks: a puzzle, and solutions that are correct or faulty.
 
-use super::Parts;
+use super::Sources;
 use super::grids::{Grids, is_solved};
 use super::random::Random;
 use crate::board::{CELLS_9, Grid};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-/// The pitch of rows in the text of a solution.
+/// Bytes from one row to the next in the text of a solution.
 const PITCH: usize = 10;
 
 /// Appends one block.
-pub(super) fn append(parts: &mut Parts, solutions: u64, text: &mut Vec<u8>, answers: &mut Vec<u8>) {
-    let family = Family::new(parts);
-    let givens = family.givens(&mut parts.random);
+pub(super) fn append(
+    sources: &mut Sources,
+    solutions: u64,
+    text: &mut Vec<u8>,
+    answers: &mut Vec<u8>,
+) {
+    let family = Family::new(sources);
+    let givens = family.givens(&mut sources.random);
     text.extend_from_slice(solutions.to_string().as_bytes());
     text.push(b'\n');
     write_rows(&givens, text);
     for _ in 0..solutions {
-        let cells = family.member(parts);
-        if parts.draw_faulty() {
-            write_broken(&cells, &givens, &mut parts.random, text);
+        let cells = family.member(sources);
+        if sources.next_is_faulty() {
+            write_faulty(&cells, &givens, &mut sources.random, text);
             answers.push(b'N');
         } else {
             write_rows(&cells, text);
@@ -30,15 +35,15 @@ pub(super) fn append(parts: &mut Parts, solutions: u64, text: &mut Vec<u8>, answ
     answers.push(b'\n');
 }
 
-/// Solved grids that agree on some cells, so that those may be given.
+/// Solved grids that agree on some cells, which may be givens.
 struct Family {
     grid: Grid,
     free: Free,
 }
 
-/// In what the grids of a family differ.
+/// How the grids of a family differ.
 enum Free {
-    /// In everything: nothing can be given.
+    /// In everything: there can be no givens.
     All,
     /// In the places of the first `digits_free` of `digits`, and in the order of the rows of a
     /// band.
@@ -46,9 +51,9 @@ enum Free {
 }
 
 impl Family {
-    fn new(parts: &mut Parts) -> Family {
-        let grid = parts.grids.solved(&mut parts.random);
-        let random = &mut parts.random;
+    fn new(sources: &mut Sources) -> Family {
+        let grid = sources.grids.solved(&mut sources.random);
+        let random = &mut sources.random;
         let (digits_free, band) = match random.below(8) {
             0 | 1 => return Family { grid, free: Free::All },
             2 => (0, None),
@@ -76,19 +81,19 @@ impl Family {
     }
 
     /// A solved grid that keeps the givens.
-    fn member(&self, parts: &mut Parts) -> Grid {
+    fn member(&self, sources: &mut Sources) -> Grid {
         let Free::Some { digits, digits_free, band } = &self.free else {
-            return parts.grids.solved(&mut parts.random);
+            return sources.grids.solved(&mut sources.random);
         };
         let mut renamed = *digits;
-        parts.random.shuffle(&mut renamed[..*digits_free]);
+        sources.random.shuffle(&mut renamed[..*digits_free]);
         let mut labels = [0; 9];
         for (digit, renamed) in digits.iter().zip(renamed) {
             labels[usize::from(digit - b'1')] = renamed;
         }
         let mut rows = [0, 1, 2, 3, 4, 5, 6, 7, 8];
         if let Some(band) = band {
-            parts.random.shuffle(&mut rows[band * 3..band * 3 + 3]);
+            sources.random.shuffle(&mut rows[band * 3..band * 3 + 3]);
         }
         let mut cells = [0; CELLS_9];
         for (cells, row) in cells.chunks_exact_mut(9).zip(rows) {
@@ -107,48 +112,48 @@ fn write_rows(cells: &Grid, text: &mut Vec<u8>) {
     }
 }
 
-/// Ways to break a solution.
+/// How a solution is made faulty.
 #[derive(Clone, Copy)]
-enum Way {
+enum Defect {
     CellChanged,
-    CellsExchanged,
-    RowsExchanged,
-    NoDigit,
+    CellsSwapped,
+    RowsSwapped,
+    NotADigit,
     ShortRow,
     LongRow,
     GivenChanged,
     Cyclic,
 }
 
-const WAYS: [Way; 8] = [
-    Way::CellChanged,
-    Way::CellsExchanged,
-    Way::RowsExchanged,
-    Way::NoDigit,
-    Way::ShortRow,
-    Way::LongRow,
-    Way::GivenChanged,
-    Way::Cyclic,
+const DEFECTS: [Defect; 8] = [
+    Defect::CellChanged,
+    Defect::CellsSwapped,
+    Defect::RowsSwapped,
+    Defect::NotADigit,
+    Defect::ShortRow,
+    Defect::LongRow,
+    Defect::GivenChanged,
+    Defect::Cyclic,
 ];
 
-/// Writes `cells`, a right solution, broken in one way.
-fn write_broken(cells: &Grid, givens: &Grid, random: &mut Random, text: &mut Vec<u8>) {
+/// Writes `cells`, a correct solution, with one defect.
+fn write_faulty(cells: &Grid, givens: &Grid, random: &mut Random, text: &mut Vec<u8>) {
     let mut cells = *cells;
     let start = text.len();
-    match random.pick(&WAYS) {
-        Way::CellChanged => change_cell(&mut cells, random),
-        Way::CellsExchanged => exchange_cells(&mut cells, random),
-        Way::RowsExchanged => exchange_rows(&mut cells, random),
-        Way::NoDigit => cells[random.below(CELLS_9)] = random.pick(b"ABXYZabxyz0*.,- ?"),
-        Way::GivenChanged => change_given(&mut cells, givens, random),
-        Way::Cyclic => cells = Grids::cyclic(random),
-        Way::ShortRow => {
+    match random.pick(&DEFECTS) {
+        Defect::CellChanged => change_cell(&mut cells, random),
+        Defect::CellsSwapped => swap_cells(&mut cells, random),
+        Defect::RowsSwapped => swap_rows_across_bands(&mut cells, random),
+        Defect::NotADigit => cells[random.below(CELLS_9)] = random.pick(b"ABXYZabxyz0*.,- ?"),
+        Defect::GivenChanged => change_given(&mut cells, givens, random),
+        Defect::Cyclic => cells = Grids::cyclic(random),
+        Defect::ShortRow => {
             write_rows(&cells, text);
             let end = start + random.below(9) * PITCH + 9;
             text.drain(end - random.within(1..10)..end);
             return;
         }
-        Way::LongRow => {
+        Defect::LongRow => {
             write_rows(&cells, text);
             let end = start + random.below(9) * PITCH + 9;
             text.insert(end, random.pick(b"123456789"));
@@ -165,9 +170,9 @@ pub(super) fn change_cell(cells: &mut Grid, random: &mut Random) {
     cells[cell] = b'1' + other;
 }
 
-/// Exchanges two cells with different digits: they share a row or a column at most, and the other
-/// one is broken by it.
-pub(super) fn exchange_cells(cells: &mut Grid, random: &mut Random) {
+/// Swaps two cells with different digits. They share a row or a column at most, so at least the
+/// houses of the other direction become wrong.
+pub(super) fn swap_cells(cells: &mut Grid, random: &mut Random) {
     loop {
         let (a, b) = (random.below(CELLS_9), random.below(CELLS_9));
         if cells[a] != cells[b] {
@@ -177,8 +182,8 @@ pub(super) fn exchange_cells(cells: &mut Grid, random: &mut Random) {
     }
 }
 
-/// Exchanges rows of different bands until a box is broken by it.
-fn exchange_rows(cells: &mut Grid, random: &mut Random) {
+/// Swaps rows of different bands until a box becomes wrong.
+fn swap_rows_across_bands(cells: &mut Grid, random: &mut Random) {
     while is_solved(cells) {
         let (a, b) = (random.below(9), random.below(9));
         if a / 3 != b / 3 {
@@ -187,15 +192,15 @@ fn exchange_rows(cells: &mut Grid, random: &mut Random) {
     }
 }
 
-/// Exchanges two rows.
+/// Swaps two rows.
 pub(super) fn swap_rows(cells: &mut Grid, a: usize, b: usize) {
     for column in 0..9 {
         cells.swap(a * 9 + column, b * 9 + column);
     }
 }
 
-/// Exchanges the digit of a given with another throughout, which leaves the grid solved; without
-/// any given a cell is changed.
+/// Swaps the digit of a given with another one in the whole grid, which stays solved; if there is
+/// no given, changes a cell.
 fn change_given(cells: &mut Grid, givens: &Grid, random: &mut Random) {
     let start = random.below(CELLS_9);
     let given = (0..CELLS_9).map(|i| (start + i) % CELLS_9).find(|&i| givens[i] == cells[i]);

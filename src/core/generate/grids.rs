@@ -1,9 +1,9 @@
-//! Solved grids: a few are found by trying, all others are shuffles of them.
+//! Solved grids: a few are found by search, all others are shuffles of them.
 
 use super::random::{Dice, Random};
 use crate::board::{CELLS_9, Grid, House};
 
-/// How many grids are found by trying.
+/// How many grids are found by search.
 const BASES: usize = 8;
 const OPEN: u8 = b'.';
 
@@ -22,13 +22,13 @@ impl Grids {
         Grids { bases }
     }
 
-    /// A solved grid: a base with its digits renamed, its bands and stacks and the rows and
-    /// columns in them exchanged, and perhaps turned over.
+    /// A solved grid: a base with its digits renamed, its bands, stacks and the rows and columns in
+    /// them reordered, and half of them transposed.
     pub(super) fn solved(&self, random: &mut Random) -> Grid {
         shuffled(&self.bases[random.below(BASES)], random)
     }
 
-    /// A grid whose rows and columns are right and whose boxes are not.
+    /// A grid whose rows and columns are correct, and whose boxes are not.
     pub(super) fn cyclic(random: &mut Random) -> Grid {
         let labels = random.dice().permutation::<9>();
         core::array::from_fn(|i| b'1' + labels[(i / 9 + i % 9) % 9] as u8)
@@ -36,7 +36,7 @@ impl Grids {
 }
 
 fn shuffled(base: &Grid, random: &mut Random) -> Grid {
-    // All of it takes 9! * 6^8 * 2, about 2^40, out of the 2^64 of one draw.
+    // There are 9! * 6^8 * 2 shuffles, about 2^40, which is far below the 2^64 of one draw.
     let mut dice = random.dice();
     let labels = dice.permutation::<9>().map(|label| b'1' + label as u8);
     let (rows, columns) = (lines::<9, 3>(&mut dice), lines::<9, 3>(&mut dice));
@@ -50,8 +50,8 @@ fn shuffled(base: &Grid, random: &mut Random) -> Grid {
     cells
 }
 
-/// The rows or columns of a board in an order that keeps boxes together: bands are exchanged, and
-/// lines within a band.
+/// The rows or columns of a board in a random order that keeps boxes together: bands are reordered,
+/// and the lines of each band.
 pub(super) fn lines<const SIDE: usize, const BOX: usize>(dice: &mut Dice) -> [usize; SIDE] {
     let bands = dice.permutation::<BOX>();
     let mut lines = [0; SIDE];
@@ -63,7 +63,7 @@ pub(super) fn lines<const SIDE: usize, const BOX: usize>(dice: &mut Dice) -> [us
     lines
 }
 
-/// Whether all 27 houses hold 1 to 9.
+/// Whether all 27 houses hold the digits 1 to 9.
 pub(super) fn is_solved(cells: &Grid) -> bool {
     House::all_9().all(|house| {
         let digits = house.cells_9().into_iter().map(|i| digit_bit(cells[i]));
@@ -76,7 +76,8 @@ pub(super) fn digit_bit(text: u8) -> u16 {
     if (b'1'..=b'9').contains(&text) { 1 << (text - b'0') } else { 0 }
 }
 
-/// Fills the open cells in a random way, always the cell next that has the fewest choices.
+/// Fills the open cells at random, always the cell with the fewest choices next; false if it
+/// cannot.
 fn complete(cells: &mut Grid, random: &mut Random) -> bool {
     let open = (0..CELLS_9).filter(|&i| cells[i] == OPEN);
     let Some((cell, taken)) =

@@ -1,40 +1,35 @@
-//! Hexudoku boards, with the count of a Larry of this module's own.
+//! Hexudoku boards, with the count from a solver of this module's own.
 
-use super::Parts;
+use super::Sources;
 use super::grids::lines;
 use super::random::Random;
 use crate::board::CELLS_16;
+use crate::format::hexudoku::{BLANK, Board, SIDE};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-const SIDE: usize = 16;
-const BLANK: u8 = 16;
-
-/// A board by number: 0 to 15, or blank.
-type Board = [u8; CELLS_16];
-
 /// Appends one board.
-pub(super) fn append(parts: &mut Parts, text: &mut Vec<u8>, answers: &mut Vec<u8>) {
-    let faulty = parts.draw_faulty();
-    let random = &mut parts.random;
-    let mut board = if faulty { conflicting(random) } else { peaceful(random) };
+pub(super) fn append(sources: &mut Sources, text: &mut Vec<u8>, answers: &mut Vec<u8>) {
+    let faulty = sources.next_is_faulty();
+    let random = &mut sources.random;
+    let mut board = if faulty { with_conflict(random) } else { without_conflicts(random) };
     write_rows(&board, random, text);
     let filled = fill(&mut board);
     answers.extend_from_slice(filled.to_string().as_bytes());
     answers.push(b'\n');
 }
 
-/// A board without conflicts: some cells of a solved one, or none.
-fn peaceful(random: &mut Random) -> Board {
+/// A board without conflicts: some cells of a solved one, or no cells.
+fn without_conflicts(random: &mut Random) -> Board {
     let mut board = if random.once_in(16) { [BLANK; CELLS_16] } else { solved(random) };
     let density = random.below(257);
     keep(&mut board, density, random);
     board
 }
 
-/// A board with at least one conflict: some cells of a solved one, or of random digits, and one
-/// more digit twice in a row, column or box.
-fn conflicting(random: &mut Random) -> Board {
+/// A board with at least one conflict: some cells of a solved board or of random digits, and one
+/// digit twice in a row, column or box.
+fn with_conflict(random: &mut Random) -> Board {
     let mut board = if random.once_in(4) { solved(random) } else { noise(random) };
     let density = random.below(257);
     keep(&mut board, density, random);
@@ -77,7 +72,7 @@ fn noise(random: &mut Random) -> Board {
     board
 }
 
-/// Keeps `density` of 256 cells on average and blanks the others.
+/// Keeps `density` of 256 cells on average, and blanks the others.
 fn keep(board: &mut Board, density: usize, random: &mut Random) {
     for cells in board.chunks_exact_mut(8) {
         for (cell, byte) in cells.iter_mut().zip(random.next().to_le_bytes()) {
@@ -86,13 +81,13 @@ fn keep(board: &mut Board, density: usize, random: &mut Random) {
     }
 }
 
-/// Writes a board, now and then with some letters small.
+/// Writes a board, sometimes with some letters in lower case.
 fn write_rows(board: &Board, random: &mut Random, text: &mut Vec<u8>) {
     let mixed = random.once_in(16);
     for cells in board.chunks_exact(SIDE) {
         let small = if mixed { random.next() } else { 0 };
         let row: [u8; SIDE] = core::array::from_fn(|i| {
-            // Digits and `-` have this bit anyway; on capitals it makes small letters.
+            // Digits and `-` have this bit set anyway; upper-case letters become lower case.
             b"0123456789ABCDEF-"[usize::from(cells[i])] | ((small >> i & 1) as u8) << 5
         });
         text.extend_from_slice(&row);
@@ -101,9 +96,9 @@ fn write_rows(board: &Board, random: &mut Random, text: &mut Vec<u8>) {
 }
 
 /// Fills each blank in reading order with the smallest digit that its row, column and box do not
-/// hold, and counts.
+/// hold; returns how many are filled.
 fn fill(board: &mut Board) -> u32 {
-    // One bit a digit, and one for blanks, which is never looked at.
+    // One bit a digit, and one for blanks, which is ignored.
     let (mut rows, mut columns, mut boxes) = ([0_u32; SIDE], [0_u32; SIDE], [0_u32; SIDE]);
     let houses = |cell: usize| {
         let (row, column) = (cell / SIDE, cell % SIDE);
@@ -137,10 +132,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_blank_board_is_filled_wholly_and_a_stuck_cell_stays_blank() {
+    fn a_blank_board_is_filled_completely_and_a_cell_without_a_choice_stays_blank() {
         assert_eq!(fill(&mut [BLANK; CELLS_16]), 256);
 
-        // The first row holds 0 to E behind its first cell, which the column keeps from F.
+        // The first row holds 0 to E after its first cell, and the column of that cell holds F.
         let mut board = [BLANK; CELLS_16];
         for (cell, digit) in board[1..16].iter_mut().zip(0..) {
             *cell = digit;
@@ -151,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn peaceful_boards_have_no_conflict_and_others_have() {
+    fn boards_have_conflicts_exactly_if_they_are_made_with_one() {
         let mut random = Random::new(5);
         let conflicts = |board: &Board| {
             (0..CELLS_16).any(|a| {
@@ -164,8 +159,8 @@ mod tests {
             })
         };
         for _ in 0..100 {
-            assert!(!conflicts(&peaceful(&mut random)));
-            assert!(conflicts(&conflicting(&mut random)));
+            assert!(!conflicts(&without_conflicts(&mut random)));
+            assert!(conflicts(&with_conflict(&mut random)));
         }
     }
 }

@@ -1,91 +1,92 @@
-//! Killer diagrams: a solved grid cut into cages, right or broken.
+//! Killer diagrams: a solved grid divided into cages, correct or faulty.
 
-use super::Parts;
+use super::Sources;
 use super::cages::{Cages, Walls};
-use super::classic::{change_cell, exchange_cells, swap_rows};
+use super::classic::{change_cell, swap_cells, swap_rows};
 use super::grids::Grids;
 use super::random::Random;
 use crate::board::{CELLS_9, Grid};
 use alloc::vec::Vec;
 
-/// The pitch of lines in a drawing.
+/// Bytes from one line to the next in a drawing.
 const PITCH: usize = 38;
 const LINES: usize = 19;
 
-/// Ways to break a diagram.
+/// How a diagram is made faulty.
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+enum Defect {
     Total,
     CellChanged,
-    CellsExchanged,
-    RowsExchanged,
-    NoDigit,
+    CellsSwapped,
+    RowsSwapped,
+    NotADigit,
     CagesJoined,
     OneCage,
     Cyclic,
 }
 
-const WAYS: [Way; 8] = [
-    Way::Total,
-    Way::CellChanged,
-    Way::CellsExchanged,
-    Way::RowsExchanged,
-    Way::NoDigit,
-    Way::CagesJoined,
-    Way::OneCage,
-    Way::Cyclic,
+const DEFECTS: [Defect; 8] = [
+    Defect::Total,
+    Defect::CellChanged,
+    Defect::CellsSwapped,
+    Defect::RowsSwapped,
+    Defect::NotADigit,
+    Defect::CagesJoined,
+    Defect::OneCage,
+    Defect::Cyclic,
 ];
 
 /// Appends one diagram.
-pub(super) fn append(parts: &mut Parts, text: &mut Vec<u8>, answers: &mut Vec<u8>) {
-    let way = parts.draw_faulty().then(|| parts.random.pick(&WAYS));
-    let random = &mut parts.random;
-    let mut cells = match way {
-        Some(Way::Cyclic) => Grids::cyclic(random),
-        _ => parts.grids.solved(random),
+pub(super) fn append(sources: &mut Sources, text: &mut Vec<u8>, answers: &mut Vec<u8>) {
+    let defect = sources.next_is_faulty().then(|| sources.random.pick(&DEFECTS));
+    let random = &mut sources.random;
+    let mut cells = match defect {
+        Some(Defect::Cyclic) => Grids::cyclic(random),
+        _ => sources.grids.solved(random),
     };
-    let mut cages = match way {
-        Some(Way::OneCage) => Cages::one(),
-        _ => Cages::draw(&cells, random),
+    let mut cages = match defect {
+        Some(Defect::OneCage) => Cages::one(),
+        _ => Cages::random(&cells, random),
     };
-    let joined = way == Some(Way::CagesJoined) && cages.join_with_repeat(&cells, random);
+    let joined = defect == Some(Defect::CagesJoined) && cages.join_with_repeat(&cells, random);
     let mut totals = cages.sums(&cells);
-    let way = if way == Some(Way::CagesJoined) && !joined { Some(Way::Total) } else { way };
-    if let Some(way) = way {
-        spoil(way, &mut cells, &cages, &mut totals, random);
+    let defect =
+        if defect == Some(Defect::CagesJoined) && !joined { Some(Defect::Total) } else { defect };
+    if let Some(defect) = defect {
+        break_rule(defect, &mut cells, &cages, &mut totals, random);
     }
-    let walls = Walls::draw(&cages, random);
+    let walls = Walls::random(&cages, random);
     write_drawing(&cells, &walls, text);
     write_totals(&cages, &totals, random, text);
-    answers.extend_from_slice(if way.is_some() { b"NotOK\n" } else { b"OK\n" });
+    answers.extend_from_slice(if defect.is_some() { b"NotOK\n" } else { b"OK\n" });
 }
 
-/// Breaks what is broken last: the digits or a total.
-fn spoil(
-    way: Way,
+/// Makes the digits or a total wrong, where the defect is not in the grid or the cages already.
+fn break_rule(
+    defect: Defect,
     cells: &mut Grid,
     cages: &Cages,
     totals: &mut [u32; CELLS_9],
     random: &mut Random,
 ) {
-    match way {
-        Way::Total => change_total(cages, totals, random),
-        Way::CellChanged => change_cell(cells, random),
-        Way::CellsExchanged => exchange_cells(cells, random),
-        Way::NoDigit => cells[random.below(CELLS_9)] = random.pick(b"AXx0 *?"),
-        Way::RowsExchanged => {
-            // The houses stay right; whether a cage breaks depends on the cages.
+    match defect {
+        Defect::Total => change_total(cages, totals, random),
+        Defect::CellChanged => change_cell(cells, random),
+        Defect::CellsSwapped => swap_cells(cells, random),
+        Defect::NotADigit => cells[random.below(CELLS_9)] = random.pick(b"AXx0 *?"),
+        Defect::RowsSwapped => {
+            // The houses stay correct, and so may the cages.
             let (band, order) = (random.below(3) * 3, random.dice().permutation::<3>());
             swap_rows(cells, band + order[0], band + order[1]);
-            if cages.are_right(cells, totals) {
+            if cages.are_correct(cells, totals) {
                 change_total(cages, totals, random);
             }
         }
-        Way::CagesJoined | Way::OneCage | Way::Cyclic => {}
+        Defect::CagesJoined | Defect::OneCage | Defect::Cyclic => {}
     }
 }
 
-/// Moves the total of some cage up by 1 to 5, or down where it stays above zero.
+/// Raises the total of a cage by 1 to 5, or lowers it where it stays above zero.
 fn change_total(cages: &Cages, totals: &mut [u32; CELLS_9], random: &mut Random) {
     let total = &mut totals[random.below(cages.count())];
     let by = random.within(1..6) as u32;
@@ -109,7 +110,7 @@ const DRAWING: [u8; PITCH * LINES] = {
 fn write_drawing(cells: &Grid, walls: &Walls, text: &mut Vec<u8>) {
     let start = text.len();
     text.extend_from_slice(&DRAWING);
-    // The frame's own walls are drawn again, so that every cell is like every other.
+    // The walls of the frame are drawn again, so that all cells are treated alike.
     let lines = text[start + PITCH..].chunks_exact_mut(2 * PITCH);
     for (row, (lines, cells)) in lines.zip(cells.chunks_exact(9)).enumerate() {
         let (right, below) = (walls.right >> (row * 9), walls.below >> (row * 9));
@@ -129,7 +130,7 @@ fn write_totals(cages: &Cages, totals: &[u32; CELLS_9], random: &mut Random, tex
     let order = &mut order[..cages.count()];
     random.shuffle(order);
     for &cage in order.iter() {
-        let cell = cages.some_cell_of(cage, random);
+        let cell = cages.random_cell_of(cage, random);
         text.extend_from_slice(&[b'1' + (cell / 9) as u8, b' ', b'1' + (cell % 9) as u8, b' ']);
         write_number(totals[cage], text);
         text.push(b'\n');

@@ -1,8 +1,16 @@
-//! Work to grade, made from a seed, whose right answers are known by construction.
+//! Cases made from a seed, with their correct answers.
 //!
-//! Part of the pure core: no I/O, no clock, no threads. The answers come from how a case was made,
-//! or from a slow check of this module's own, never from [`crate::judge`], so that each can be
-//! held against the other.
+//! The answers follow from how a case is made, or come from a slow check of this module's own,
+//! never from [`crate::judge`]: so each can be tested against the other.
+//!
+//! Searching for a solved grid is slow, so a generator searches for a few only, and shuffles those:
+//! digits are renamed, and rows, columns, bands and stacks change places, which leaves a grid
+//! solved. A faulty case is a correct one with one defect, picked from a list that reaches every
+//! rule, some of which break nothing else: a judge that forgets a rule is noticed.
+//!
+//! A seed stands for the same bytes on every machine and for ever, since benchmarks and bug reports
+//! quote seeds. So every random number comes from a published generator, and the order in which
+//! numbers are drawn must not change.
 
 mod cages;
 mod classic;
@@ -16,11 +24,11 @@ use alloc::vec::Vec;
 use grids::Grids;
 use random::Random;
 
-/// What is made.
+/// What a [`Generator`] makes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The share of cases that are broken, from 0 to 1; for hexudoku, of boards that start with
-    /// conflicts. What lies outside is taken for the nearer end.
+    /// The share of cases that are faulty, from 0 to 1; for hexudoku, of boards that start with
+    /// conflicts. Values outside count as the nearer end, and what is not a number as 0.
     pub faulty: f64,
     /// The same seed gives the same bytes, on every machine.
     pub seed: u64,
@@ -35,7 +43,7 @@ impl Default for Options {
     }
 }
 
-/// A stream of cases with their answers.
+/// A stream of cases of one kind, with their answers.
 ///
 /// ```
 /// use gridmark_core::Kind;
@@ -49,20 +57,20 @@ impl Default for Options {
 /// ```
 pub struct Generator {
     kind: Kind,
-    parts: Parts,
+    sources: Sources,
     solutions_per_block: u32,
 }
 
-/// What all kinds are made with.
-struct Parts {
+/// What all kinds are made from.
+struct Sources {
     random: Random,
     grids: Grids,
-    /// A case is broken if 32 random bits are below this.
+    /// A case is faulty if 32 random bits are below this.
     faulty_below: u64,
 }
 
-impl Parts {
-    fn draw_faulty(&mut self) -> bool {
+impl Sources {
+    fn next_is_faulty(&mut self) -> bool {
         self.random.next() >> 32 < self.faulty_below
     }
 }
@@ -76,30 +84,31 @@ impl Generator {
         let faulty_below = (options.faulty.clamp(0.0, 1.0) * 4_294_967_296.0) as u64;
         Generator {
             kind,
-            parts: Parts { random, grids, faulty_below },
+            sources: Sources { random, grids, faulty_below },
             solutions_per_block: options.solutions_per_block.max(1),
         }
     }
 
-    /// The kind that is made.
+    /// The kind of the cases.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Appends `cases` cases to `text`, and to `answers` what `gridmark judge` prints for them.
+    /// Appends `cases` cases to `text`, and what `gridmark judge` prints for them to `answers`.
     ///
-    /// For classic these are whole blocks, the last one smaller if need be; a stream is the same
-    /// however it is cut into calls as long as each but the last asks for whole blocks.
+    /// Classic cases come in whole blocks, of which the last one may be smaller. The stream does
+    /// not depend on how many cases each call asks for, as long as every call but the last asks for
+    /// whole blocks.
     pub fn append(&mut self, cases: u64, text: &mut Vec<u8>, answers: &mut Vec<u8>) {
-        let parts = &mut self.parts;
+        let sources = &mut self.sources;
         match self.kind {
-            Kind::Killer => (0..cases).for_each(|_| killer::append(parts, text, answers)),
-            Kind::Hexudoku => (0..cases).for_each(|_| hexudoku::append(parts, text, answers)),
+            Kind::Killer => (0..cases).for_each(|_| killer::append(sources, text, answers)),
+            Kind::Hexudoku => (0..cases).for_each(|_| hexudoku::append(sources, text, answers)),
             Kind::Classic => {
                 let mut left = cases;
                 while left > 0 {
                     let solutions = left.min(u64::from(self.solutions_per_block));
-                    classic::append(parts, solutions, text, answers);
+                    classic::append(sources, solutions, text, answers);
                     left -= solutions;
                 }
             }

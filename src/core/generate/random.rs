@@ -28,7 +28,7 @@ impl Random {
         result
     }
 
-    /// Many small numbers out of one draw.
+    /// Dice that share the next 64 random bits.
     pub(super) fn dice(&mut self) -> Dice {
         Dice(self.next())
     }
@@ -38,17 +38,17 @@ impl Random {
         self.dice().below(limit)
     }
 
-    /// A number of `range`, which must not be empty.
+    /// A number in `range`, which must not be empty.
     pub(super) fn within(&mut self, range: Range<usize>) -> usize {
         range.start + self.below(range.end - range.start)
     }
 
-    /// Whether something happens that happens once in `times`.
+    /// True once in `times`, on average.
     pub(super) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// Some item of `items`, which must not be empty.
+    /// An item of `items`, which must not be empty.
     pub(super) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
@@ -61,7 +61,8 @@ impl Random {
     }
 }
 
-/// Small numbers that share one draw of 64 bits: good for limits whose product is far below 2^64.
+/// Small numbers from one draw of 64 bits: uniform as long as the product of their limits is far
+/// below 2^64.
 #[derive(Debug)]
 pub(super) struct Dice(u64);
 

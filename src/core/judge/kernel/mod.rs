@@ -6,8 +6,8 @@
 //! repeats, a cell is blank or two cells share a cage is a branch that no processor predicts. So no
 //! kernel branches on a cell. Digits become sets of bits, houses are combined by AND, OR and XOR,
 //! and one comparison a board is left at the end. Boards are judged side by side, one in each lane
-//! of a vector, or the houses of one board are: all lanes do the same work, whatever the boards
-//! hold. (Cages are the exception that stays cheap: they take as many passes over 32 drawings as
+//! of a vector, or the houses of one board are: all lanes do the same work for all
+//! boards. (Cages are the exception that stays cheap: they take as many passes over 32 drawings as
 //! the most winding cage of all of them needs.)
 //!
 //! # How tiers relate
@@ -109,10 +109,10 @@ impl Tier {
     ///
     /// ```
     /// use gridmark_core::judge::Tier;
-    /// assert_eq!(Tier::wanted("auto"), Ok(Tier::best()));
-    /// assert_eq!(Tier::wanted(" portable"), Ok(Tier::Portable));
+    /// assert_eq!(Tier::from_setting("auto"), Ok(Tier::best()));
+    /// assert_eq!(Tier::from_setting(" portable"), Ok(Tier::Portable));
     /// ```
-    pub fn wanted(setting: &str) -> Result<Tier, UnsupportedTier> {
+    pub fn from_setting(setting: &str) -> Result<Tier, UnsupportedTier> {
         match setting.trim() {
             "auto" => Ok(Tier::best()),
             name => Tier::named(name),

@@ -11,7 +11,7 @@ pub(super) const LINE_BYTES: usize = 64;
 #[inline]
 pub(super) fn prefetch(bytes: &[u8]) {
     for line in bytes.iter().step_by(LINE_BYTES) {
-        // SAFETY: a prefetch has no effect that a program can observe, whatever the address; this
+        // SAFETY: a prefetch has no effect that a program can observe, for any address; this
         // one is of a readable byte.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(line).cast()) };
     }

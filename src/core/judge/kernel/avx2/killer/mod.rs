@@ -59,7 +59,7 @@ fn drawing(text: &[u8]) -> Option<drawing::Cells> {
     drawing::read(&copy)
 }
 
-/// 32 bytes as they lie in memory.
+/// Loads 32 bytes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(bytes: &[u8; 32]) -> __m256i {
