@@ -1,4 +1,4 @@
-//! Flags in, exit code out.
+//! Parses the command line, runs the command and returns its exit code.
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ fn main() -> ExitCode {
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             let code = error.exit_code();
-            gridmark::cli::print_error(&format!("{:#}", anyhow::Error::from(error)));
+            gridmark::cli::print_error(&error.with_causes());
             code
         }
     }

@@ -80,6 +80,14 @@ impl SettingArgs {
         Ok(loaded)
     }
 
+    /// The same, with an absolute root: messages name its files, wherever the reader is.
+    pub(super) fn load_absolute(&self) -> Result<Loaded, Error> {
+        let mut loaded = self.load()?;
+        let root = &mut loaded.settings.paths.root;
+        *root = std::path::absolute(&root).map_err(Error::io("find", root))?;
+        Ok(loaded)
+    }
+
     fn flags(&self) -> Result<Vec<Flag>, Error> {
         let mut flags = Vec::new();
         if let Some(root) = &self.root {

@@ -3,7 +3,6 @@
 use super::config::{SettingArgs, milliseconds};
 use super::{Error, print_error};
 use crate::audit::doctor::{self, Finding};
-use crate::config::Loaded;
 use crate::model::escape;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -53,7 +52,7 @@ enum Format {
 ///
 /// Standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    let loaded = match load(&args.settings) {
+    let loaded = match args.settings.load_absolute() {
         Ok(loaded) => loaded,
         Err(error) => {
             print_error(&error.with_causes());
@@ -78,13 +77,6 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     let [_, _, warnings, failures] = counts;
     let is_ready = failures == 0 && (warnings == 0 || !args.strict);
     Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn load(args: &SettingArgs) -> Result<Loaded, Error> {
-    let mut loaded = args.load()?;
-    let root = &mut loaded.settings.paths.root;
-    *root = std::path::absolute(&root).map_err(Error::io("find", root))?;
-    Ok(loaded)
 }
 
 fn text(finding: &Finding) -> String {

@@ -142,16 +142,16 @@ pub(super) fn killer(diagram: &Diagram, bad: &[bool; CELLS_9], ink: Ink) -> Stri
 
 /// A cell three characters wide, as `[7]` if it is bad.
 fn push_cell(i: usize, cells: &Grid, bad: &[bool; CELLS_9], ink: Ink, text: &mut String) {
-    let shown = shown(cells[i]);
+    let character = printable(cells[i]);
     if bad[i] {
-        text.push_str(&ink.paint(RED, &format!("[{shown}]")));
+        text.push_str(&ink.paint(RED, &format!("[{character}]")));
     } else {
-        text.extend([' ', shown, ' ']);
+        text.extend([' ', character, ' ']);
     }
 }
 
-/// A byte of the input as one character.
-fn shown(byte: u8) -> char {
+/// A byte of the input as one character; `?` if it is not printable.
+fn printable(byte: u8) -> char {
     if (0x20..=0x7e).contains(&byte) { char::from(byte) } else { '?' }
 }
 
@@ -165,11 +165,11 @@ pub(super) fn offending_line(text: &[u8], first_line: u64, why: &Unreadable) -> 
     let line = nth_line(text, number)?;
     let start = column.saturating_sub(SHOWN_BEFORE);
     let end = line.len().min(start + SHOWN);
-    let part = line.get(start..end)?.iter().map(|byte| shown(*byte)).collect::<String>();
-    let (before, behind) =
+    let part = line.get(start..end)?.iter().map(|byte| printable(*byte)).collect::<String>();
+    let (before, after) =
         (if start > 0 { "..." } else { "" }, if end < line.len() { "..." } else { "" });
     let caret = " ".repeat(before.len() + column - start) + "^";
-    let line = format!("| {before}{part}{behind}");
+    let line = format!("| {before}{part}{after}");
     Some(format!("{}\n| {caret}\n", line.trim_end()))
 }
 

@@ -37,8 +37,8 @@ pub struct Args {
 
 /// The exit code if something is wrong or unreadable.
 const NOT_RIGHT: u8 = 1;
-/// The exit code if something could not be graded at all.
-const TROUBLE: u8 = 2;
+/// The exit code if something could not be graded.
+const NOT_GRADED: u8 = 2;
 
 /// Shows the mark of each case and explains those that are not right.
 ///
@@ -52,7 +52,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     match grade_all(&args) {
         Err(error) if !error.is_closed_pipe() => {
             print_error(&error.with_causes());
-            Ok(ExitCode::from(TROUBLE))
+            Ok(ExitCode::from(NOT_GRADED))
         }
         result => result,
     }
@@ -66,7 +66,7 @@ fn grade_all(args: &Args) -> Result<ExitCode, Error> {
         if !trouble {
             print_error("there is no file to grade");
         }
-        return Ok(ExitCode::from(TROUBLE));
+        return Ok(ExitCode::from(NOT_GRADED));
     }
 
     let names = submissions.iter().map(|submission| submission.name.to_string());
@@ -97,7 +97,7 @@ fn grade_all(args: &Args) -> Result<ExitCode, Error> {
     grading.end()?;
     let not_right = total.of(Verdict::Wrong) + total.of(Verdict::Unreadable) > 0;
     Ok(match (trouble, not_right) {
-        (true, _) => ExitCode::from(TROUBLE),
+        (true, _) => ExitCode::from(NOT_GRADED),
         (false, true) => ExitCode::from(NOT_RIGHT),
         (false, false) => ExitCode::SUCCESS,
     })

@@ -208,7 +208,7 @@ impl Error {
     }
 
     /// What went wrong and why, on one line.
-    fn with_causes(&self) -> String {
+    pub fn with_causes(&self) -> String {
         escape::with_causes(self)
     }
 

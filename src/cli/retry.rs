@@ -12,8 +12,8 @@ use std::process::ExitCode;
 
 /// The exit code if a submission was not returned.
 const NOT_ALL: u8 = 1;
-/// The exit code if nothing could be done at all.
-const TROUBLE: u8 = 2;
+/// The exit code if nothing could be done.
+const NOTHING_DONE: u8 = 2;
 
 /// The arguments of `gridmark retry`.
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         Ok(prepared) => prepared,
         Err(error) => {
             print_error(&error.with_causes());
-            return Ok(ExitCode::from(TROUBLE));
+            return Ok(ExitCode::from(NOTHING_DONE));
         }
     };
     let mut all_done = true;

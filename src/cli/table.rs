@@ -31,8 +31,8 @@ impl Table {
         let to = if path == Path::new("-") || is_stdout(path) {
             Target::Stdout
         } else {
-            let is_no_file = path.metadata().is_ok_and(|found| !found.is_file());
-            let file = if is_no_file {
+            let is_special = path.metadata().is_ok_and(|found| !found.is_file());
+            let file = if is_special {
                 File::options().write(true).open(path).map_err(Error::io("write to", path))?
             } else {
                 File::create_new(path).map_err(Error::io("create", path))?

@@ -31,26 +31,19 @@ impl ServiceArgs {
 
     /// The same with the origin of each.
     pub(super) fn loaded(&self) -> Result<Loaded, Error> {
-        ServiceArgs::read(SettingArgs::for_service(self.config.clone(), self.root.clone()))
+        SettingArgs::for_service(self.config.clone(), self.root.clone()).load_absolute()
     }
 
     /// The settings without the settings file, if `--root` says where the service works.
     pub(super) fn by_root(&self) -> Option<Result<Settings, Error>> {
         let root = self.root.clone()?;
-        let read = ServiceArgs::read(SettingArgs::for_service(None, Some(root)));
-        Some(read.map(|loaded| loaded.settings))
+        let loaded = SettingArgs::for_service(None, Some(root)).load_absolute();
+        Some(loaded.map(|loaded| loaded.settings))
     }
 
     /// The settings file that is named, if one is.
     pub(super) fn file(&self) -> Option<&Path> {
         self.config.as_deref()
-    }
-
-    fn read(args: SettingArgs) -> Result<Loaded, Error> {
-        let mut loaded = args.load()?;
-        let root = &mut loaded.settings.paths.root;
-        *root = std::path::absolute(&root).map_err(Error::io("find", root))?;
-        Ok(loaded)
     }
 }
 
@@ -114,14 +107,14 @@ fn within(paths: &Paths, path: &Path) -> Option<Target> {
         (paths.quarantine(), Target::Quarantine),
     ];
     for path in [normalized(path), canonical(path)] {
-        for (folder, meant) in &folders {
+        for (folder, target) in &folders {
             for folder in [normalized(folder), canonical(&folder.join("."))] {
                 let Ok(below) = path.strip_prefix(&folder) else {
                     continue;
                 };
                 let name = Name::from_bytes(below.as_os_str().as_bytes());
                 let is_whole = name.as_bytes().is_empty();
-                return Some(if is_whole { Target::WholeFolder } else { meant(name) });
+                return Some(if is_whole { Target::WholeFolder } else { target(name) });
             }
         }
     }
@@ -195,12 +188,12 @@ mod tests {
         assert_eq!(below("inbox"), Target::WholeFolder);
         assert_eq!(below("reports/p"), Target::Elsewhere);
         let typed = Path::new(r"'=team\xFF/p");
-        let meant = [&br"'=team\xFF/p"[..], b"'=team\xff/p", b"=team\xff/p"].map(name);
-        assert_eq!(Target::resolve(&paths, typed), Target::Named(meant.to_vec()));
+        let names = [&br"'=team\xFF/p"[..], b"'=team\xff/p", b"=team\xff/p"].map(name);
+        assert_eq!(Target::resolve(&paths, typed), Target::Named(names.to_vec()));
         for outside in ["../p", "team/../../p", "./p", r"\x2E\x2E/p"] {
-            let meant = Target::resolve(&paths, Path::new(outside));
-            let Target::Named(names) = meant else {
-                assert_eq!(meant, Target::Elsewhere);
+            let target = Target::resolve(&paths, Path::new(outside));
+            let Target::Named(names) = target else {
+                assert_eq!(target, Target::Elsewhere);
                 continue;
             };
             // The characters themselves are a name.
@@ -213,9 +206,9 @@ mod tests {
         let root = tempfile::tempdir().expect("a temporary folder");
         let paths = Paths { root: root.path().to_owned(), ..Paths::default() };
         std::fs::create_dir(paths.inbox()).expect("an inbox");
-        std::os::unix::fs::symlink(paths.inbox(), root.path().join("way in")).expect("a link");
+        std::os::unix::fs::symlink(paths.inbox(), root.path().join("link")).expect("a link");
         std::os::unix::fs::symlink("/", paths.inbox().join("p")).expect("a link");
-        let meant = Target::resolve(&paths, &root.path().join("way in/p"));
-        assert_eq!(meant, Target::Inbox(name(b"p")));
+        let target = Target::resolve(&paths, &root.path().join("link/p"));
+        assert_eq!(target, Target::Inbox(name(b"p")));
     }
 }

@@ -15,7 +15,6 @@ const STAGES: [&str; 3] = ["intake", "grading", "publish"];
 
 /// Packages that are used in few places, so that what they are for is decided there alone.
 const HOMES: &[(&str, &[&str])] = &[
-    ("anyhow", &["main"]),
     ("axum", &["service::http"]),
     ("clap", &["cli", "main"]),
     ("clap_complete", &["cli"]),

@@ -1,7 +1,7 @@
 //! Checks a machine before the event.
 //!
 //! What the service needs is tried, not looked up: a file system that reports a feature may still refuse
-//! it. The checks work in hidden scratch folders on the file systems of the real folders ([`scratch`]) and
+//! it. The checks work in hidden scratch folders on the file systems of the real folders (`scratch`) and
 //! change nothing else, so doctor can run while a service works on the same root.
 //!
 //! Each module checks one thing and returns its [`Finding`]s; [`examine`] runs them in the order in which
