@@ -5,7 +5,7 @@
 //! the file of every submission in it, and of each report as many bytes as it says are committed. That
 //! is consistent without stopping the service, since archived files do not change and reports only grow.
 
-use crate::config::Settings;
+use crate::config::{Paths, Settings};
 use crate::model::escape;
 use crate::model::submission::Name;
 use crate::store::archive::{Archive, note_name};
@@ -122,17 +122,16 @@ pub fn backup(
     let paths = &settings.paths;
     let into =
         std::path::absolute(into).map_err(|source| Error::Io { path: into.to_owned(), source })?;
-    let folders =
-        [paths.inbox(), paths.archive(), paths.quarantine(), paths.reports(), paths.state()];
-    if let Some(within) = folders.iter().find(|folder| into.starts_with(folder)) {
-        return Err(Error::Within { path: into, within: within.clone() });
+    if let Some(within) = folders(paths).into_iter().find(|folder| into.starts_with(folder)) {
+        return Err(Error::Within { path: into, within });
     }
-    let ledger = copy_ledger(settings, &folders, &into)?;
+    let copy = Paths { root: into, ..Paths::default() };
+    let ledger = copy_ledger(paths, &copy)?;
     let archive = Archive::of(paths.inbox(), paths.archive(), paths.quarantine());
     let backup = Backup {
         archive: &archive,
         from: [paths.archive(), paths.quarantine()],
-        into: [into.join("archive"), into.join("quarantine")],
+        into: [copy.archive(), copy.quarantine()],
         links,
     };
     let mut copied = Copied::default();
@@ -148,38 +147,40 @@ pub fn backup(
     }
     for report in ledger.reports()?.into_iter().filter(|report| report.length > 0) {
         let reports = paths.reports();
-        match copy_report(&reports, &into.join("reports"), &report)? {
+        match copy_report(&reports, &copy.reports(), &report)? {
             true => copied.reports += 1,
             false => copied.damaged.push(reports.join(report.path.as_path())),
         }
     }
-    let synced = File::open(&into).and_then(|folder| Ok(rustix::fs::syncfs(folder.as_fd())?));
-    synced.map_err(|source| Error::Io { path: into, source })?;
+    let synced = File::open(&copy.root).and_then(|root| Ok(rustix::fs::syncfs(root.as_fd())?));
+    synced.map_err(|source| Error::Io { path: copy.root, source })?;
     Ok(copied)
 }
 
-/// Creates the root of the copy with the ledger in it; returns that ledger, open for reading.
-fn copy_ledger(settings: &Settings, folders: &[PathBuf; 5], into: &Path) -> Result<Ledger, Error> {
-    let paths = &settings.paths;
-    let original = paths.ledger();
-    look_for_loss(&original, &paths.reports())?;
-    let Some(ledger) = Ledger::open_to_read(&original)? else {
-        return Err(Error::NoLedger { path: paths.state() });
+/// The five folders of a root.
+fn folders(paths: &Paths) -> [PathBuf; 5] {
+    [paths.inbox(), paths.archive(), paths.quarantine(), paths.reports(), paths.state()]
+}
+
+/// Creates the folders of the copy, with the ledger; returns that ledger, open for reading.
+fn copy_ledger(original: &Paths, copy: &Paths) -> Result<Ledger, Error> {
+    look_for_loss(&original.ledger(), &original.reports())?;
+    let Some(ledger) = Ledger::open_to_read(&original.ledger())? else {
+        return Err(Error::NoLedger { path: original.state() });
     };
-    make_empty(into)?;
-    let names = ["inbox", "archive", "quarantine", "reports", "state"];
-    for (name, folder) in names.into_iter().zip(folders) {
-        make_folder(folder, &into.join(name))?;
+    make_empty(&copy.root)?;
+    for (from, to) in folders(original).iter().zip(&folders(copy)) {
+        make_folder(from, to)?;
     }
-    let copy = into.join("state/ledger.db");
-    ledger.copy_to(&copy)?;
-    copy_owner_and_mode(&original, &copy)?;
-    match Ledger::open_to_read(&copy)? {
+    ledger.copy_to(&copy.ledger())?;
+    copy_owner_and_mode(&original.ledger(), &copy.ledger())?;
+    match Ledger::open_to_read(&copy.ledger())? {
         Some(ledger) => Ok(ledger),
-        None => Err(Error::NoLedger { path: into.join("state") }),
+        None => Err(Error::NoLedger { path: copy.state() }),
     }
 }
 
+/// Creates the folder for the copy, or accepts an empty one.
 fn make_empty(into: &Path) -> Result<(), Error> {
     let failed = |source| Error::Io { path: into.to_owned(), source };
     match std::fs::read_dir(into) {

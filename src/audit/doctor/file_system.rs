@@ -41,9 +41,9 @@ pub(super) fn moves(folders: &Folders) -> Option<Finding> {
         }
     };
     let links = if has_links { "" } else { "; the file system has no hard links" };
-    let replaces = match guard {
-        Guard::Rename => format!("none replaces an existing file{links}"),
-        Guard::Link => "none replaces an existing file, by a hard link".to_owned(),
+    let guarantee = match guard {
+        Guard::Rename => format!("existing files are never replaced{links}"),
+        Guard::Link => "existing files are never replaced, by use of hard links".to_owned(),
         Guard::Look => {
             let what = format!(
                 "{between}: the file system has neither renames that replace nothing nor hard links, so \
@@ -55,11 +55,11 @@ pub(super) fn moves(folders: &Folders) -> Option<Finding> {
         }
     };
     Some(match copied_in {
-        None => Finding::ok("moves", format!("files are renamed {between}; {replaces}")),
+        None => Finding::ok("moves", format!("files are renamed {between}; {guarantee}")),
         Some(time) => {
             let what = format!(
                 "{between}, each file is copied and synced, because these are two file systems: {} \
-                 for a MiB; {replaces}",
+                 for a MiB; {guarantee}",
                 milliseconds(time)
             );
             let remedy = "set paths.inbox and paths.archive to folders on one file system";
@@ -138,7 +138,7 @@ pub(super) fn locks(folders: &Folders) -> Option<Finding> {
     })
 }
 
-/// Finds names that the file systems cannot keep or confuse.
+/// Finds names that the file systems refuse, and different names that they treat as one.
 pub(super) fn names(folders: &Folders, settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     for folder in [&folders.inbox, &folders.archive] {

@@ -2,6 +2,7 @@
 
 use super::finding::Finding;
 use super::folders::{Folders, as_service};
+use crate::config::Paths;
 use crate::model::escape::{self, with_causes};
 use crate::store::ledger::{self, Ledger};
 use crate::store::recovery::look_for_loss;
@@ -28,9 +29,9 @@ pub(super) fn new(folders: &Folders) -> Option<Finding> {
 
 /// Checks the existing ledger, if there is one. Also returns the latest time in it, in milliseconds since
 /// 1970 UTC.
-pub(super) fn existing(folders: &Folders) -> (Option<Finding>, Option<i64>) {
-    let path = folders.state.path.join("ledger.db");
-    let examined = look_for_loss(&path, &folders.reports.path).and_then(|()| Ledger::look(&path));
+pub(super) fn existing(paths: &Paths) -> (Option<Finding>, Option<i64>) {
+    let path = paths.ledger();
+    let examined = look_for_loss(&path, &paths.reports()).and_then(|()| Ledger::look(&path));
     match examined {
         Ok(None) => (None, None),
         Ok(Some(found)) => {

@@ -63,7 +63,7 @@ pub fn examine(
     report(file_system::syncs(&folders))?;
     report(file_system::locks(&folders).into_iter().collect())?;
     report(ledger::new(&folders).into_iter().collect())?;
-    let (existing, latest_ms) = ledger::existing(&folders);
+    let (existing, latest_ms) = ledger::existing(&settings.paths);
     report(existing.into_iter().collect())?;
     report(watch::findings(&folders, settings, &inbox))?;
     report(machine::limits(settings))?;

@@ -191,8 +191,8 @@ impl Verify<'_> {
             let this = env!("CARGO_PKG_VERSION");
             let what =
                 format!("some submissions were graded by gridmark {version}, and this is {this}");
-            let to_do = "nothing to do; but where the two versions describe a fault differently, \
-                         reports are reported as different";
+            let to_do = "nothing to do; but if the two versions describe a fault differently, reports \
+                         seem to differ";
             self.note(&place, what, to_do);
         }
         Ok(())

@@ -75,7 +75,7 @@ fn kind(disk: &Disk<'_>, settings: &Settings) -> Vec<Finding> {
     }
     if let Some(option) = disk.mount.unsafe_option() {
         let what = format!(
-            "because of the mount option {option}, data that was written may not be on the disk yet"
+            "the mount option {option} lets it report data as durable before they are on the disk"
         );
         warn(&what, "mount it without that option, or power loss may lose marks");
     }
@@ -192,7 +192,7 @@ fn quota(folder: &Folder) -> Option<Finding> {
     let refused = matches!(reserved, Err(Errno::DQUOT | Errno::NOSPC | Errno::FBIG));
     refused.then(|| {
         let what = format!(
-            "the system refuses this user {} at {}, although more is free",
+            "this user cannot reserve {} at {}, although more is free",
             mebibytes(RESERVED_BYTES),
             escape::path(&folder.nearest)
         );
