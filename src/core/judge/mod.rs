@@ -5,7 +5,7 @@
 //! # Mark first, explain later
 //!
 //! Most cases are correct, and all that must be known of those is that they are. So a
-//! [kernel](kernel) first marks a batch of regular cases at once, and answers with one bit a case:
+//! [kernel] first marks a batch of regular cases at once, and answers with one bit a case:
 //! correct, or not known to be. Only the others are read by themselves and explained
 //! ([`explain_classic`], [`explain_killer`]): which rules are broken, and where. An explanation
 //! without faults is the mark *correct*, so a kernel may leave any case to it; a kernel must only

@@ -1,9 +1,9 @@
 //! Intake: finds files in the inbox, waits until each has settled, and takes it.
 //!
 //! Events are hints, the folder is the truth: every event may be lost, and a file is still found by the
-//! next scan. So the parts are stacked. [`scanning`] finds files, by hints and by walking through the
-//! inbox. [`settling`] remembers what was found and says when a file is ready, which is when it is
-//! complete. [`claiming`] takes as many ready files as the queue has room for; what it has no room for
+//! next scan. So the parts are stacked. `scanning` finds files, by hints and by walking through the
+//! inbox. `settling` remembers what was found and says when a file is ready, which is when it is
+//! complete. `claiming` takes as many ready files as the queue has room for; what it has no room for
 //! stays in the inbox, where it is safe. One thread runs all three; others reach it by the [`Mailbox`].
 
 mod claiming;

@@ -1,8 +1,8 @@
 //! The bounded queue between intake and grading, and what is in flight behind it.
 //!
 //! When it is full, intake takes no more files: they are safe in the inbox. Its state has three parts
-//! behind one lock, since most questions concern all of them: the [`lanes`] hold what waits, [`flow`]
-//! knows what is in flight, and [`drain`] what is left to the next start when the service ends.
+//! behind one lock, since most questions concern all of them: the `lanes` hold what waits, `flow`
+//! knows what is in flight, and `drain` what is left to the next start when the service ends.
 
 mod budget;
 mod drain;
