@@ -1,4 +1,4 @@
-//! Deaths at a wanted moment, and what must be true after whatever has happened.
+//! Crashes at a chosen step, and what has to hold after any crash.
 
 use super::Sandbox;
 use super::reports::{Row, rows_in};
@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// The variable that names where a process is to die; it belongs to no setting.
+/// The variable that names the step at which a process crashes; it belongs to no setting.
 pub const FAIL_POINT: &str = "FAIL_POINT";
 
 impl Sandbox {
-    /// Runs `gridmark serve --once`, which is to die when it comes by this point for the n-th time.
-    /// What it wrote if it did come to its end.
+    /// Runs `gridmark serve --once`, which crashes when it reaches this point for the n-th time. Its
+    /// output if it ran to its end instead.
     pub fn once_dying_at(&mut self, point: Point, n: usize) -> Option<Output> {
         let has_fail_points = cfg!(debug_assertions);
         assert!(has_fail_points, "a release build has none of them: test a debug build");
@@ -28,7 +28,7 @@ impl Sandbox {
         (ended.status.signal() != Some(9)).then_some(ended)
     }
 
-    /// The folder of the archive, wherever it is.
+    /// The folder of the archive, as set.
     pub fn archive(&self) -> PathBuf {
         let set = self.settings.get("paths.archive").map_or("archive", String::as_str);
         self.path(set)
@@ -60,7 +60,7 @@ impl Sandbox {
         self.reports().into_iter().map(|report| (report.clone(), lines(&report))).collect()
     }
 
-    /// Nothing is there twice, and ledger, reports and archive tell the same.
+    /// Nothing is there twice, and ledger, reports and archive agree.
     #[track_caller]
     pub fn agrees(&self) {
         self.rows_agree();
@@ -71,8 +71,8 @@ impl Sandbox {
     /// `gridmark verify` finds that every report holds the bytes that ledger and archive give.
     #[track_caller]
     pub fn verifies(&self) {
-        let told = self.run("verify", &[] as &[&str]);
-        assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
+        let outcome = self.run("verify", &[] as &[&str]);
+        assert_eq!(outcome.code, Some(0), "{}{}", outcome.stdout, outcome.stderr);
     }
 
     /// All reports, byte for byte.
@@ -98,7 +98,7 @@ impl Sandbox {
         self.ledger().execute_batch(BACK).unwrap();
     }
 
-    /// No row is there twice, and the reports and the ledger tell the same.
+    /// No row is there twice, and the reports and the ledger agree.
     #[track_caller]
     pub fn rows_agree(&self) {
         for report in self.reports() {
@@ -134,8 +134,11 @@ impl Sandbox {
         let known = query.query_map([], |row| row.get(0)).unwrap();
         let known: BTreeSet<String> = known.map(|row| row.unwrap()).collect();
         let columns = ["submission", "attempt", "status", "cases", "archived_as"];
-        let told = self.submissions().iter().map(|row| row.columns(&columns)).collect();
-        assert_eq!(known, told, "what the ledger knows (left) and the report tells (right)");
+        let reported = self.submissions().iter().map(|row| row.columns(&columns)).collect();
+        assert_eq!(
+            known, reported,
+            "the submissions of the ledger (left) and of the report (right)"
+        );
         let mut query = ledger.prepare("SELECT path, length, whole FROM reports").unwrap();
         let lengths =
             query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
@@ -146,7 +149,7 @@ impl Sandbox {
         }
     }
 
-    /// Every submission lies where its row says, as it was graded, and nothing else lies there.
+    /// Every submission is where its row says, as it was graded, and nothing else is there.
     fn archive_agrees(&self) {
         let mut in_archive = 0;
         for row in self.submissions() {
@@ -206,7 +209,7 @@ fn none_twice(report: &str, rows: &[Row]) {
     }
 }
 
-/// Copies all reports, again and again, and looks whether a row is twice in a copy.
+/// Copies all reports, again and again, and checks that no copy has a row twice.
 pub struct Copies {
     is_over: Arc<AtomicBool>,
     copier: Option<JoinHandle<usize>>,
@@ -249,15 +252,15 @@ impl Drop for Copies {
     }
 }
 
-/// Copies a report, whatever stands in it at this moment; whether it could be had.
+/// Copies a report as it is at this moment; whether that was possible.
 fn check_copy(report: &Path) -> bool {
-    // What is read piece by piece is no copy of one moment.
+    // A report that is read in several pieces is no copy of one moment.
     let copy = || -> std::io::Result<Option<Vec<u8>>> {
         let mut file = File::open(report)?;
         let mut bytes = vec![0; file.metadata()?.len() as usize + (64 << 10)];
         let read = file.read(&mut bytes)?;
         bytes.truncate(read);
-        // Nor is what was cut meanwhile.
+        // Nor is one that was cut meanwhile.
         Ok((file.metadata()?.len() >= read as u64).then_some(bytes))
     };
     let Ok(Some(bytes)) = copy() else {

@@ -1,12 +1,11 @@
-//! An island: namespaces of their own for the program, with small file systems and with limits that
-//! hold there alone. Nobody has to be root for it, but the system has to allow it.
+//! An island: user and mount namespaces for the program alone, with small file systems and limits that
+//! apply only there. It does not take root, but the system has to allow it.
 
-use super::Sandbox;
 use super::needs::{find_program, hold, need};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-/// It is there for as long as this lives; whatever was mounted goes with it.
+/// It exists for as long as this value, and so does everything that was mounted there.
 pub struct Island {
     holder: Child,
 }
@@ -49,13 +48,13 @@ impl Island {
         Err(format!("{script}: {}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// Runs a line of shell on the island, which must go well.
+    /// Runs a line of shell on the island, which has to succeed.
     #[track_caller]
     pub fn run(&self, script: &str) {
         self.sh(script).unwrap();
     }
 
-    /// What lies at this path there, as it is seen from here.
+    /// The path by which this process reaches a path of the island.
     pub fn path(&self, path: &Path) -> PathBuf {
         let root = PathBuf::from(format!("/proc/{}/root", self.holder.id()));
         root.join(path.strip_prefix("/").unwrap())
@@ -69,63 +68,7 @@ impl Drop for Island {
     }
 }
 
-/// The path of a program that systems have.
+/// The path of a program.
 fn path_of(name: &str) -> PathBuf {
     find_program(name).unwrap_or_else(|| name.into())
-}
-
-impl Sandbox {
-    /// A sandbox on an island; none where there can be no islands.
-    pub fn on_island() -> Option<Sandbox> {
-        let mut sandbox = Sandbox::new();
-        sandbox.island = Some(Island::new()?);
-        Some(sandbox)
-    }
-
-    /// Runs a line of shell on the sandbox's island, in its root.
-    #[track_caller]
-    pub fn on_shore(&self, script: &str) {
-        let root = self.root.path().display();
-        self.island.as_ref().unwrap().run(&format!("cd {root} && {script}"));
-    }
-
-    /// Has it written to this file which system calls the processes make that are started later.
-    pub fn trace_calls(&mut self, into: PathBuf) -> &mut Sandbox {
-        self.calls = Some(into);
-        self
-    }
-
-    /// This program, all of whose system calls are written down by strace.
-    pub(super) fn traced(&self, program: &str) -> Command {
-        let mut command = Command::new(path_of("strace"));
-        // The program is the process that we start, and strace comes beside it.
-        command.args(["-D", "-f", "-qq", "-A", "-o"]).args(&self.calls).arg(program);
-        command
-    }
-
-    /// Lets processes that are started later have so many descriptors at the most.
-    pub fn bound_descriptors(&mut self, most: u64) -> &mut Sandbox {
-        self.limits.push(format!("ulimit -n {most}"));
-        self
-    }
-
-    /// Lets no file grow beyond so many blocks of 512 bytes that processes write that are started
-    /// later.
-    pub fn bound_files(&mut self, blocks_max: u64) -> &mut Sandbox {
-        self.limits.push(format!("ulimit -f {blocks_max}"));
-        self
-    }
-
-    /// Lifts the limits for processes that are started later.
-    pub fn lift_bounds(&mut self) -> &mut Sandbox {
-        self.limits.clear();
-        self
-    }
-
-    /// A sandbox in which the service is ready.
-    pub fn started() -> Sandbox {
-        let mut sandbox = Sandbox::new();
-        sandbox.start();
-        sandbox
-    }
 }

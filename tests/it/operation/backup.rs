@@ -3,7 +3,7 @@
 use super::{grade, interleaved};
 use crate::kit::cases::{classic, hexudoku};
 use crate::kit::crashes::files;
-use crate::kit::{Sandbox, Told};
+use crate::kit::{Outcome, Sandbox};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 #[track_caller]
 fn backup(sandbox: &Sandbox, args: &[&str], code: i32) -> String {
-    let Told { code: ended, stdout, stderr, .. } = sandbox.run("backup", args);
+    let Outcome { code: ended, stdout, stderr, .. } = sandbox.run("backup", args);
     assert_eq!(ended, Some(code), "{stdout}{stderr}");
     stdout + &stderr
 }

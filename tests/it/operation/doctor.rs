@@ -2,7 +2,7 @@
 
 use crate::kit::cases::{classic, some};
 use crate::kit::needs::{self, need};
-use crate::kit::{Sandbox, Told};
+use crate::kit::{Outcome, Sandbox};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -20,12 +20,12 @@ fn on_disk() -> Sandbox {
     Sandbox::within(Path::new(env!("CARGO_TARGET_TMPDIR")))
 }
 
-fn examine(sandbox: &Sandbox) -> Told {
+fn examine(sandbox: &Sandbox) -> Outcome {
     sandbox.run("doctor", &ANY_PORT)
 }
 
 /// The findings of this check, each as `LEVEL FOUND | REMEDY`.
-fn findings(output: &Told, check: &str) -> Vec<String> {
+fn findings(output: &Outcome, check: &str) -> Vec<String> {
     let mut findings: Vec<String> = Vec::new();
     let mut is_it = false;
     for line in output.stdout.lines() {
@@ -47,7 +47,7 @@ fn findings(output: &Told, check: &str) -> Vec<String> {
 
 /// Asserts that a finding of this check has the level and contains all of the words.
 #[track_caller]
-fn has(output: &Told, check: &str, level: &str, words: &[&str]) {
+fn has(output: &Outcome, check: &str, level: &str, words: &[&str]) {
     let found = findings(output, check);
     let is_it = |finding: &&String| {
         finding.starts_with(level) && words.iter().all(|word| finding.contains(word))
@@ -56,7 +56,7 @@ fn has(output: &Told, check: &str, level: &str, words: &[&str]) {
 }
 
 #[track_caller]
-fn fails(output: &Told, check: &str, words: &[&str]) {
+fn fails(output: &Outcome, check: &str, words: &[&str]) {
     has(output, check, "FAIL ", words);
     assert_eq!(output.code, Some(1), "{}", output.stdout);
     assert!(output.stdout.ends_with(": this machine is not ready\n"), "{}", output.stdout);
@@ -86,7 +86,7 @@ fn contents(sandbox: &Sandbox) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[track_caller]
-fn is_well(output: &Told) {
+fn is_well(output: &Outcome) {
     assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
     for check in [
         "settings",
@@ -149,8 +149,8 @@ fn it_reports_the_running_service_and_does_not_disturb_it() {
     sandbox.start();
     sandbox.rename_in("team/1", classic(1, "YN"));
     sandbox.wait_for(1);
-    let process = format!("process {} works on this root", sandbox.process());
-    let address = sandbox.address().to_string();
+    let process = format!("process {} works on this root", sandbox.service().process());
+    let address = sandbox.service().address().to_string();
     let output = sandbox.run("doctor", &["--listen", &address]);
     has(&output, "service", "ok ", &[&process, "is ready"]);
     has(&output, "address", "ok ", &["is used by the service of this root"]);
@@ -158,7 +158,7 @@ fn it_reports_the_running_service_and_does_not_disturb_it() {
     has(&output, "ledger", "ok ", &["is sound: 1 submissions"]);
     sandbox.rename_in("team/2", classic(2, "Y"));
     sandbox.wait_for(2);
-    let log = sandbox.log();
+    let log = sandbox.service().log();
     assert!(!log.contains(" WARN ") && !log.contains(" ERROR "), "{log}");
     // The reasons that the service gives are reported.
     sandbox.write("reports/.keep", "");
@@ -166,7 +166,7 @@ fn it_reports_the_running_service_and_does_not_disturb_it() {
     sandbox.write("reports", "no folder");
     sandbox.rename_in("team/3", classic(3, "Y"));
     sandbox.wait_until("it is not ready", |sandbox| {
-        sandbox.get("/readyz").starts_with("HTTP/1.1 503 ")
+        sandbox.service().get("/readyz").starts_with("HTTP/1.1 503 ")
     });
     let output = examine(&sandbox);
     fails(&output, "service", &[&process, "is not ready: ", "cannot write the report"]);
@@ -176,10 +176,10 @@ fn it_reports_the_running_service_and_does_not_disturb_it() {
 #[test]
 fn a_service_that_does_not_answer_is_a_failure() {
     let mut sandbox = Sandbox::started();
-    let process = format!("process {} works on this root", sandbox.process());
-    sandbox.pause();
+    let process = format!("process {} works on this root", sandbox.service().process());
+    sandbox.service().pause();
     let output = examine(&sandbox);
-    sandbox.go_on();
+    sandbox.service().resume();
     fails(&output, "service", &[&process, "does not answer"]);
     sandbox.stop();
     has(&examine(&sandbox), "service", "ok ", &["no service runs on this root"]);
@@ -394,8 +394,8 @@ fn an_address_in_use_or_of_another_machine_is_a_failure() {
     let output = sandbox.run("doctor", &["--listen", &address]);
     fails(&output, "address", &[&address, "in use by another program", "ss -ltnp", "http.listen"]);
     let other = Sandbox::started();
-    let process = format!("another gridmark, process {}, listens there", other.process());
-    let output = sandbox.run("doctor", &["--listen", &other.address().to_string()]);
+    let process = format!("another gridmark, process {}, listens there", other.service().process());
+    let output = sandbox.run("doctor", &["--listen", &other.service().address().to_string()]);
     fails(&output, "address", &[&process, "http.listen"]);
     // An address of a network that is reserved for documentation.
     let output = sandbox.run("doctor", &["--listen", "192.0.2.1:9464"]);

@@ -54,7 +54,7 @@ fn with_the_settings_file_alone_every_command_works_on_the_service_root() {
     fs::rename(handed_in, elsewhere.path().join("its own/inbox/p")).unwrap();
     let archived = elsewhere.path().join("its own/archive/p");
     sandbox.wait_until("it is taken", |sandbox| {
-        archived.exists() && sandbox.metrics().of("gridmark_in_flight_files") == 0.0
+        archived.exists() && sandbox.service().metrics().of("gridmark_in_flight_files") == 0.0
     });
     let run = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));

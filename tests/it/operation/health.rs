@@ -17,7 +17,7 @@ fn a_service_that_takes_files_is_ready_and_alive() {
     let sandbox = Sandbox::started();
     let root = sandbox.path("");
     let root = root.to_str().unwrap();
-    let address = sandbox.address().to_string();
+    let address = sandbox.service().address().to_string();
     for whose in [["--root", root], ["--at", &address]] {
         assert_eq!(health(&whose), (Some(0), "ready\n".into()));
         assert_eq!(health(&[&["--live"], &whose[..]].concat()), (Some(0), "alive\n".into()));
@@ -48,7 +48,7 @@ fn without_a_service_there_is_no_answer() {
     let none = (Some(1), format!("no answer\n  no service runs at {}\n", root[1]));
     assert_eq!(health(&root), none);
     sandbox.start();
-    let address = sandbox.address().to_string();
+    let address = sandbox.service().address().to_string();
     sandbox.kill();
     assert_eq!(health(&root), none);
     let (code, told) = health(&["--at", &address]);
@@ -82,7 +82,7 @@ fn others_that_answer_are_not_taken_for_gridmark() {
 fn a_user_who_may_not_read_the_state_asks_at_the_configured_address() {
     use std::os::unix::fs::PermissionsExt;
     let mut sandbox = Sandbox::started();
-    let address = sandbox.address();
+    let address = sandbox.service().address();
     sandbox.set("http.listen", format!("{address}"));
     let lock = sandbox.path("state/lock");
     std::fs::set_permissions(lock, PermissionsExt::from_mode(0o000)).unwrap();

@@ -41,7 +41,7 @@ impl Prometheus {
             fs::copy(deployed(rules), folder.path().join(rules)).unwrap();
         }
         let mut config = fs::read_to_string(deployed("prometheus.yml")).unwrap();
-        let target = sandbox.address().to_string();
+        let target = sandbox.service().address().to_string();
         for (deployed, here) in
             [("127.0.0.1:9464", &*target), ("127.0.0.1:9093", alertmanager), (" 15s\n", " 500ms\n")]
         {
@@ -223,7 +223,7 @@ fn promtool_finds_nothing_wrong_with_the_metrics() {
         sandbox.rename_in(format!("team/{i}"), some(i));
     }
     sandbox.wait_for(20);
-    let answer = sandbox.get("/metrics");
+    let answer = sandbox.service().get("/metrics");
     let (_, metrics) = answer.split_once("\r\n\r\n").unwrap();
     let output = run_tool("promtool", &["check", "metrics"], Some(metrics)).unwrap();
     let told = went_well(&output);
@@ -314,7 +314,7 @@ fn alerts_reach_the_alertmanager() {
     assert_eq!(prometheus.alerts("firing"), ["GridmarkReportsChanged"]);
     assert_eq!(told[0]["labels"]["alertname"], "GridmarkReportsChanged");
     assert_eq!(told[0]["labels"]["severity"], "ticket");
-    assert_eq!(told[0]["labels"]["instance"], *sandbox.address().to_string());
+    assert_eq!(told[0]["labels"]["instance"], *sandbox.service().address().to_string());
     let entry = format!("{RUNBOOK}#gridmarkreportschanged");
     assert_eq!(told[0]["annotations"]["runbook"], entry);
 

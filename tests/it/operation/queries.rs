@@ -116,7 +116,7 @@ fn work_until_all_give_data(sandbox: &mut Sandbox, prometheus: &Prometheus, quer
 #[test]
 fn every_query_names_existing_series_and_gives_data() {
     let Some((mut sandbox, prometheus)) = scraped() else { return };
-    let mut queries = of_dashboard(&sandbox.address().to_string());
+    let mut queries = of_dashboard(&sandbox.service().address().to_string());
     assert!(queries.len() > 50);
     queries.extend(runbook::queries().into_iter().map(|expr| Query::new("runbook", expr, "")));
     let rules = prometheus.rules();

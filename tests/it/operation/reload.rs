@@ -2,7 +2,8 @@
 
 use crate::kit::cases::hexudoku;
 use crate::kit::manager::Manager;
-use crate::kit::{Sandbox, Told};
+use crate::kit::{Outcome, Sandbox};
+use rustix::process::Signal;
 use std::path::PathBuf;
 
 /// What the sandbox's settings file is called.
@@ -32,7 +33,7 @@ fn file(sandbox: &Sandbox) -> PathBuf {
 }
 
 /// Runs `gridmark reload`.
-fn reload(sandbox: &Sandbox) -> Told {
+fn reload(sandbox: &Sandbox) -> Outcome {
     sandbox.run("reload", &["--config".as_ref(), file(sandbox).as_os_str()])
 }
 
@@ -53,7 +54,7 @@ const TIMESTAMP: &str = "gridmark_config_last_reload_success_timestamp_seconds";
 fn changed_settings_are_applied_and_those_that_need_a_restart_are_named() {
     let mut sandbox = with_file("");
     sandbox.start();
-    let before = sandbox.metrics();
+    let before = sandbox.service().metrics();
     assert_eq!((before.of(SUCCESSFUL), before.of(APPLIED), before.of(REFUSED)), (1.0, 0.0, 0.0));
     change(&sandbox, "", "no setting has changed\n");
     let settings = "[intake]\nsettle_ms = 70\n[grade]\nstreams_max = 3\ntries_max = 5\n";
@@ -62,10 +63,10 @@ fn changed_settings_are_applied_and_those_that_need_a_restart_are_named() {
     change(&sandbox, settings, answer);
     // What is in force is no change any more, and what is not in force still is.
     change(&sandbox, settings, "grade.streams_max = 3 needs a restart (is 2)\n");
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     assert_eq!((metrics.of(APPLIED), metrics.of(REFUSED), metrics.of(SUCCESSFUL)), (3.0, 0.0, 1.0));
     assert!(metrics.of(TIMESTAMP) >= before.of(TIMESTAMP) && before.of(TIMESTAMP) > 1.7e9);
-    let log = sandbox.log();
+    let log = sandbox.service().log();
     for told in [
         r#"a setting has changed setting="intake.settle_ms" before="200" after="70""#,
         r#"needs a restart; until then the old value stays in force setting="grade.streams_max" before="2" after="3""#,
@@ -90,16 +91,20 @@ fn a_wrong_file_is_refused_with_its_place_and_the_old_settings_stay() {
         let told = reload(&sandbox);
         assert_eq!((told.code, told.stdout.as_str()), (Some(1), ""));
         assert!(told.stderr.starts_with(&format!("gridmark: {place}: {wrong}")), "{told:?}");
-        assert!(sandbox.log().contains(&format!("{place}: {wrong}")), "{}", sandbox.log());
+        assert!(
+            sandbox.service().log().contains(&format!("{place}: {wrong}")),
+            "{}",
+            sandbox.service().log()
+        );
     }
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     assert_eq!((metrics.of(APPLIED), metrics.of(REFUSED), metrics.of(SUCCESSFUL)), (0.0, 2.0, 0.0));
     std::fs::remove_file(file(&sandbox)).unwrap();
     let told = reload(&sandbox);
     assert!(told.code == Some(1) && told.stderr.contains("cannot read the settings file"));
     // The settle time is still the first one, and grading goes on.
     change(&sandbox, "[intake]\nsettle_ms = 80\n", "intake.settle_ms = 80 (was 70)\n");
-    assert_eq!(sandbox.metrics().of(SUCCESSFUL), 1.0);
+    assert_eq!(sandbox.service().metrics().of(SUCCESSFUL), 1.0);
     sandbox.rename_in("p", hexudoku(1));
     sandbox.wait_for(1);
 }
@@ -150,7 +155,9 @@ fn watching_can_be_turned_off_and_on() {
         let answer = format!("intake.watch = \"{watch}\" (was \"{before}\")\n");
         change(&sandbox, &format!("[intake]\n{NEVER}watch = \"{watch}\"\n"), &answer);
         let series = format!(r#"gridmark_watch_mode{{mode="{mode}"}}"#);
-        sandbox.wait_until("the mode changes", |sandbox| sandbox.metrics().of(&series) == 1.0);
+        sandbox.wait_until("the mode changes", |sandbox| {
+            sandbox.service().metrics().of(&series) == 1.0
+        });
     }
     sandbox.rename_in("p", hexudoku(1));
     sandbox.wait_for(1);
@@ -163,7 +170,9 @@ fn room_on_the_disk_room_in_the_queue_and_the_level_of_the_log_can_be_changed() 
     let full = "[publish]\ndisk_free_bytes_min = 9223372036854775807\n";
     sandbox.write(FILE, full);
     assert_eq!(reload(&sandbox).code, Some(0));
-    sandbox.wait_until("it is not ready", |sandbox| sandbox.get("/readyz").contains(" 503 "));
+    sandbox.wait_until("it is not ready", |sandbox| {
+        sandbox.service().get("/readyz").contains(" 503 ")
+    });
     sandbox.rename_in("p", hexudoku(1));
     let settings = "[queue]\nfiles_max = 2\n[log]\nlevel = \"debug\"\n";
     let answer = "queue.files_max = 2 (was 4096)\n\
@@ -171,7 +180,7 @@ fn room_on_the_disk_room_in_the_queue_and_the_level_of_the_log_can_be_changed() 
                   log.level = \"debug\" (was \"info\")\n";
     change(&sandbox, settings, answer);
     sandbox.wait_for(1);
-    sandbox.wait_until("each file is told", |sandbox| sandbox.log().contains("DEBUG"));
+    sandbox.wait_until("each file is told", |sandbox| sandbox.service().log().contains("DEBUG"));
     for i in 0..20 {
         sandbox.rename_in(format!("team/p{i}"), hexudoku(i));
     }
@@ -185,7 +194,7 @@ fn systemd_is_notified_of_a_reload_and_its_end() {
     sandbox.start();
     sandbox.wait_until("it is told", |_| manager.count("READY=1") == 1);
     manager.forget();
-    sandbox.send_hang_up();
+    sandbox.service().send(Signal::HUP);
     sandbox.wait_until("the reload is over", |_| manager.count("READY=1") == 1);
     let told = manager.told();
     let at = told.iter().position(|line| line == "RELOADING=1").unwrap();
@@ -197,7 +206,7 @@ fn systemd_is_notified_of_a_reload_and_its_end() {
 fn a_file_that_the_service_does_not_read_is_refused_with_a_message() {
     let mut sandbox = with_file("");
     sandbox.start();
-    let process = sandbox.process();
+    let process = sandbox.service().process();
     sandbox.write("other.toml", "[intake]\nsettle_ms = 70\n");
     let other = sandbox.path("other.toml");
     let with = |file: &PathBuf| sandbox.run("reload", &["--config".as_ref(), file.as_os_str()]);
@@ -210,7 +219,7 @@ fn a_file_that_the_service_does_not_read_is_refused_with_a_message() {
         other.display()
     );
     assert_eq!((told.code, told.stdout.as_str(), told.stderr), (Some(1), "", wanted));
-    assert_eq!(sandbox.metrics().of(APPLIED), 0.0);
+    assert_eq!(sandbox.service().metrics().of(APPLIED), 0.0);
     // The same file under another name, and no file at all.
     std::os::unix::fs::symlink(FILE, sandbox.path("link.toml")).unwrap();
     for told in [with(&sandbox.path("link.toml")), sandbox.run("reload", &[] as &[&str])] {
@@ -220,7 +229,7 @@ fn a_file_that_the_service_does_not_read_is_refused_with_a_message() {
     let sandbox = Sandbox::started();
     sandbox.write("other.toml", "[intake]\nsettle_ms = 70\n");
     let told = sandbox.run("reload", &["--config", "other.toml"]);
-    let process = sandbox.process();
+    let process = sandbox.service().process();
     let words = format!("process {process} was started without a settings file, and reads none");
     assert!(told.code == Some(1) && told.stderr.contains(&words), "{told:?}");
 }
@@ -247,8 +256,8 @@ fn a_signal_ends_a_run_that_ends_by_itself() {
     sandbox.set("intake.settle_ms", 86_400_000).set("intake.open_settle_ms", 86_400_000);
     sandbox.write("inbox/p", hexudoku(1));
     sandbox.spawn_once();
-    sandbox.wait_until("it grades", |sandbox| sandbox.log().contains("gridmark grades"));
-    sandbox.send_hang_up();
+    sandbox.wait_until("it grades", |sandbox| sandbox.service().log().contains("gridmark grades"));
+    sandbox.service().send(Signal::HUP);
     assert_eq!(sandbox.wait_for_end().status.signal(), Some(1));
 }
 
@@ -263,9 +272,11 @@ fn it_ends_when_the_terminal_is_closed_in_which_it_was_started() {
     let inside = std::fs::File::options().write(true).open(name.to_str().unwrap()).unwrap();
     sandbox.start_on(inside);
     // While it is open that signal means what it means elsewhere.
-    sandbox.send_hang_up();
-    sandbox.wait_until("it has read its settings", |sandbox| sandbox.metrics().of(APPLIED) == 1.0);
+    sandbox.service().send(Signal::HUP);
+    sandbox.wait_until("it has read its settings", |sandbox| {
+        sandbox.service().metrics().of(APPLIED) == 1.0
+    });
     drop(terminal);
-    sandbox.send_hang_up();
+    sandbox.service().send(Signal::HUP);
     assert_eq!(sandbox.wait_for_end().status.code(), Some(0));
 }

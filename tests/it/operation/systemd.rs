@@ -145,7 +145,7 @@ fn the_program_makes_no_system_call_that_the_unit_takes_away() {
     sandbox.rename_in("large", hexudoku(3).repeat(200));
     sandbox.wait_for(32);
     assert_eq!(sandbox.run("reload", &[""; 0]).code, Some(0));
-    assert!(sandbox.get("/metrics").contains("gridmark_"));
+    assert!(sandbox.service().get("/metrics").contains("gridmark_"));
     std::fs::remove_file(sandbox.path("reports/loose.csv")).unwrap();
     sandbox.wait_until("the report is there again", |sandbox| sandbox.rows("loose.csv").len() > 9);
     sandbox.kill();

@@ -3,6 +3,7 @@
 use crate::kit::Sandbox;
 use crate::kit::cases::{hexudoku, some};
 use crate::kit::manager::Manager;
+use rustix::process::Signal;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
@@ -43,10 +44,14 @@ fn wait_for_hunger(sandbox: &mut Sandbox, manager: &Manager, stuck: &str) {
     let fed = told[since(&told).unwrap()..].iter().any(|line| line == WATCHDOG);
     assert!(!fed, "{told:#?}");
     // Whoever feeds it lives.
-    let live = sandbox.get("/livez");
+    let live = sandbox.service().get("/livez");
     assert!(live.starts_with("HTTP/1.1 503") && live.contains(stuck), "{live}");
-    assert_eq!(sandbox.metrics().of("gridmark_live"), 0.0);
-    assert!(sandbox.log().contains("a part of the service is stuck"), "{}", sandbox.log());
+    assert_eq!(sandbox.service().metrics().of("gridmark_live"), 0.0);
+    assert!(
+        sandbox.service().log().contains("a part of the service is stuck"),
+        "{}",
+        sandbox.service().log()
+    );
 }
 
 #[test]
@@ -91,7 +96,7 @@ fn the_watchdog_is_fed_while_it_is_idle_and_while_it_has_work() {
     wait_for_food(&mut sandbox, &manager, 2);
     sandbox.wait_for(600);
     wait_for_food(&mut sandbox, &manager, 1);
-    assert_eq!(sandbox.metrics().of("gridmark_live"), 1.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_live"), 1.0);
 }
 
 #[test]
@@ -116,7 +121,7 @@ fn the_watchdog_is_not_fed_when_grading_hangs_and_the_file_ends_in_quarantine() 
         manager.forget();
         sandbox.start_unready();
         wait_for_hunger(&mut sandbox, &manager, "grading has not moved for");
-        sandbox.send_abort();
+        sandbox.service().send(Signal::ABORT);
         assert_eq!(sandbox.wait_for_end().status.signal(), Some(6));
     }
     sandbox.start();
@@ -165,13 +170,19 @@ fn a_disk_that_takes_no_reports_is_reported_and_the_watchdog_still_fed() {
     sandbox.write("reports/folders", "no folder");
     sandbox.start();
     sandbox.rename_in("team/p", hexudoku(1));
-    sandbox.wait_until("it is not ready", |sandbox| sandbox.get("/readyz").contains(" 503 "));
+    sandbox.wait_until("it is not ready", |sandbox| {
+        sandbox.service().get("/readyz").contains(" 503 ")
+    });
     // Longer than whatever does not move may stand.
     wait_for_food(&mut sandbox, &manager, 6);
-    assert!(sandbox.get("/livez").starts_with("HTTP/1.1 200"), "{}", sandbox.log());
+    assert!(
+        sandbox.service().get("/livez").starts_with("HTTP/1.1 200"),
+        "{}",
+        sandbox.service().log()
+    );
     // The end takes a while now, since it is tried a few times more.
     manager.forget();
-    sandbox.send_terminate();
+    sandbox.service().send(Signal::TERM);
     sandbox.wait_until("the end is extended", |_| manager.count(EXTENSION) >= 2);
     let told = manager.told();
     assert!(told.iter().any(|line| line == "STOPPING=1"), "{told:#?}");

@@ -4,7 +4,7 @@
 use super::grade;
 use crate::kit::cases::{classic, hexudoku};
 use crate::kit::needs::{self, NOBODY};
-use crate::kit::{Sandbox, Told};
+use crate::kit::{Outcome, Sandbox};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
@@ -21,11 +21,11 @@ fn has_users() -> bool {
 }
 
 /// Runs the program as nobody.
-fn as_nobody(args: &[&str]) -> Told {
+fn as_nobody(args: &[&str]) -> Outcome {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
     let told = command.args(args).env_clear().current_dir("/").uid(NOBODY).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Told { code: told.status.code(), stdout: text(told.stdout), stderr: text(told.stderr) }
+    Outcome { code: told.status.code(), stdout: text(told.stdout), stderr: text(told.stderr) }
 }
 
 fn permit(path: &Path, mode: u32) {
@@ -183,7 +183,7 @@ fn a_user_who_may_not_read_the_state_is_shown_which_user_may() {
 #[test]
 fn doctor_reports_missing_rights_and_advises_nothing_destructive() {
     let Some(sandbox) = with_one() else { return };
-    let (root, address) = (sandbox.path(""), sandbox.address().to_string());
+    let (root, address) = (sandbox.path(""), sandbox.service().address().to_string());
     let root = root.to_str().unwrap();
     permit(&sandbox.path("state"), 0o700);
     for mode in [0o755, 0o700] {
@@ -201,7 +201,7 @@ fn doctor_reports_missing_rights_and_advises_nothing_destructive() {
         ] {
             assert!(!told.stdout.contains(wrong), "{wrong}: {}", told.stdout);
         }
-        let process = format!("gridmark, process {}, listens there", sandbox.process());
+        let process = format!("gridmark, process {}, listens there", sandbox.service().process());
         for words in [
             "cannot be read by this user (uid 65534): permission denied",
             "sudo gridmark doctor",

@@ -2,7 +2,7 @@
 
 use super::{grade, interleaved};
 use crate::kit::cases::{classic, hexudoku, killer};
-use crate::kit::{Sandbox, Told};
+use crate::kit::{Outcome, Sandbox};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ const NOTHING: [&str; 0] = [];
 /// Runs `gridmark verify`, which must end with this code.
 #[track_caller]
 fn verify(sandbox: &Sandbox, args: &[&str], code: i32) -> String {
-    let Told { code: ended, stdout, stderr, .. } = sandbox.run("verify", args);
+    let Outcome { code: ended, stdout, stderr, .. } = sandbox.run("verify", args);
     assert_eq!(ended, Some(code), "{stdout}{stderr}");
     // Findings go to standard output; standard error says why the check could not be completed.
     assert_eq!(stderr.is_empty(), code != 2, "{stderr}");
@@ -150,7 +150,7 @@ fn rows_of_missing_or_changed_files_are_listed_and_never_invented() {
     assert_eq!(sandbox.text(TEAM), rest);
     fs::remove_file(sandbox.path(TEAM)).unwrap();
     sandbox.start();
-    assert_eq!(sandbox.metrics().of("gridmark_rebuild_errors_total"), 2.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_rebuild_errors_total"), 2.0);
     sandbox.stop();
     assert_eq!(sandbox.text(TEAM), rest);
     let output = verify(&sandbox, &NOTHING, 1);
@@ -320,7 +320,11 @@ fn a_large_file_that_is_changed_between_a_crash_and_the_next_start_is_failed() {
     let rows = sandbox.wait_for(1);
     assert_eq!(rows[0].columns(&["status", "blake3"]), "failed|");
     sandbox.wait_until("it is kept", |sandbox| sandbox.has("quarantine/p"));
-    assert!(sandbox.log().contains("bytes are not those that they were"), "{}", sandbox.log());
+    assert!(
+        sandbox.service().log().contains("bytes are not those that they were"),
+        "{}",
+        sandbox.service().log()
+    );
     sandbox.stop();
     let cases = sandbox.rows("loose.csv").len() as u64;
     assert_eq!(rows[0].number("cases"), cases);

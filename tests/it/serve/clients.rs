@@ -22,7 +22,7 @@ fn many_slow_silent_or_loud_clients_disturb_nothing() {
         sandbox.set(limit, 3_600_000);
     }
     sandbox.set("http.connections_max", 16).set("http.silent_ms_max", 20).start();
-    let address = sandbox.address();
+    let address = sandbox.service().address();
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -45,7 +45,7 @@ fn many_slow_silent_or_loud_clients_disturb_nothing() {
         sandbox.wait_for(300);
         for _ in 0..5 {
             let begun = Instant::now();
-            assert!(sandbox.get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
+            assert!(sandbox.service().get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
             assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
         }
         over.store(true, Ordering::Release);
@@ -61,10 +61,10 @@ fn livez_answers_while_silent_clients_hold_all_connections() {
     }
     sandbox.start();
     let silent: Vec<TcpStream> =
-        (0..200).map(|_| TcpStream::connect(sandbox.address()).unwrap()).collect();
+        (0..200).map(|_| TcpStream::connect(sandbox.service().address()).unwrap()).collect();
     let begun = Instant::now();
     for path in ["/livez", "/readyz", "/metrics"] {
-        assert!(sandbox.get(path).starts_with("HTTP/1.1 200 OK\r\n"), "{path}");
+        assert!(sandbox.service().get(path).starts_with("HTTP/1.1 200 OK\r\n"), "{path}");
     }
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     drop(silent);
@@ -105,21 +105,25 @@ fn with_few_descriptors_everything_is_still_graded() {
     sandbox.set("grade.threads_max", 2);
     let needed = descriptors_needed(&mut sandbox);
     sandbox.bound_descriptors(needed).start();
-    assert!(sandbox.log().contains("http.connections_max"), "{}", sandbox.log());
+    assert!(
+        sandbox.service().log().contains("http.connections_max"),
+        "{}",
+        sandbox.service().log()
+    );
     let silent: Vec<TcpStream> =
-        (0..100).map(|_| TcpStream::connect(sandbox.address()).unwrap()).collect();
+        (0..100).map(|_| TcpStream::connect(sandbox.service().address()).unwrap()).collect();
     for i in 0..30 {
         sandbox.write(format!("inbox/{i}/{}p", "d/".repeat(40)), some(i));
         sandbox.rename_in(format!("{i}/large"), classic(i, &"YN".repeat(100)));
     }
     let rows = sandbox.wait_for(60);
     assert!(rows.iter().all(|row| row.get("status") != "failed"), "{rows:#?}");
-    assert!(sandbox.get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
-    let metrics = sandbox.metrics();
+    assert!(sandbox.service().get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
+    let metrics = sandbox.service().metrics();
     assert!(metrics.of("process_open_fds") <= needed as f64);
     for errors in ["scan", "grade", "claim", "commit"] {
         let errors = format!("gridmark_{errors}_errors_total");
-        assert_eq!(metrics.of(&errors), 0.0, "{errors}\n{}", sandbox.log());
+        assert_eq!(metrics.of(&errors), 0.0, "{errors}\n{}", sandbox.service().log());
     }
     // They are still there when it is to end.
     sandbox.stop();

@@ -60,8 +60,8 @@ fn a_poison_pill_is_in_quarantine_after_three_crashes_and_the_rest_is_graded() {
     let reason = "the process died while it was graded, 3 times";
     assert_all_but_one_graded(&sandbox, "team 1/bad", reason);
     sandbox.start();
-    assert_eq!(sandbox.metrics().of("gridmark_quarantined_files"), 1.0);
-    assert_eq!(sandbox.metrics().of("gridmark_suspects_total"), 0.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_quarantined_files"), 1.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_suspects_total"), 0.0);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_submission_over_which_grading_panics_is_in_quarantine_after_three_tries() {
     sandbox.start();
     sandbox.wait_for(OTHERS + 1);
     sandbox.wait_until("it is in quarantine", |sandbox| sandbox.has("quarantine/team 2/bad"));
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     assert_eq!(metrics.of("gridmark_grade_errors_total"), 3.0);
     sandbox.stop();
     assert_all_but_one_graded(
@@ -142,10 +142,10 @@ fn a_suspect_is_graded_alone_after_a_crash_and_cleared() {
     sandbox.start();
     let rows = sandbox.wait_for(OTHERS + 1);
     assert!(rows.iter().all(|row| row.get("status") != "failed"), "{rows:#?}");
-    assert!(sandbox.metrics().of("gridmark_suspects_total") >= 1.0);
+    assert!(sandbox.service().metrics().of("gridmark_suspects_total") >= 1.0);
     sandbox.stop();
     sandbox.start();
-    assert_eq!(sandbox.metrics().of("gridmark_suspects_total"), 0.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_suspects_total"), 0.0);
 }
 
 /// Promise P7.
@@ -163,9 +163,9 @@ fn a_submission_that_waits_for_its_commit_is_no_suspect() {
     for _ in 0..4 {
         sandbox.start_unready();
         sandbox.wait_until("all are graded", |sandbox| {
-            sandbox.metrics().of("gridmark_read_bytes_total") == (board.len() * 5) as f64
+            sandbox.service().metrics().of("gridmark_read_bytes_total") == (board.len() * 5) as f64
         });
-        assert_eq!(sandbox.metrics().of("gridmark_suspects_total"), 0.0);
+        assert_eq!(sandbox.service().metrics().of("gridmark_suspects_total"), 0.0);
         sandbox.kill();
     }
     sandbox.set("publish.disk_free_bytes_min", 0).start();

@@ -31,14 +31,14 @@ fn fill(sandbox: &Sandbox, folder: &str) -> std::path::PathBuf {
 }
 
 fn is_ready(sandbox: &Sandbox) -> bool {
-    sandbox.get("/readyz").starts_with("HTTP/1.1 200 OK\r\n")
+    sandbox.service().get("/readyz").starts_with("HTTP/1.1 200 OK\r\n")
 }
 
 #[track_caller]
 fn wait_for_words(sandbox: &mut Sandbox, words: &[&str]) {
     let what = format!("{words:?} in /readyz");
     sandbox.wait_until(&what, |sandbox| {
-        let answer = sandbox.get("/readyz");
+        let answer = sandbox.service().get("/readyz");
         answer.starts_with("HTTP/1.1 503 ") && words.iter().all(|word| answer.contains(word))
     });
 }
@@ -115,7 +115,7 @@ fn a_full_ledger_leaves_files_in_the_inbox_until_there_is_room() {
     hand_in(&sandbox, 1, 300);
     wait_for_words(&mut sandbox, &["ledger", "full"]);
     // What is the disk's trouble is not told once more for each file.
-    let log = sandbox.log();
+    let log = sandbox.service().log();
     assert!(log.lines().filter(|line| line.contains("cannot take")).count() < 5, "{log}");
     fs::remove_file(ballast).unwrap();
     check(&mut sandbox, 301);
@@ -132,7 +132,7 @@ fn leave_little_room(folder: &str) {
     hand_in(&sandbox, 1, 10);
     sandbox.wait_for_scans(2);
     assert!(sandbox.has("inbox/team/10"));
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     assert_eq!(metrics.of("gridmark_ready"), 0.0);
     assert_eq!(metrics.of("gridmark_inbox_files"), 10.0);
     assert_eq!(metrics.of("gridmark_disk_free_min_bytes"), f64::from(1 << 20));
@@ -140,7 +140,7 @@ fn leave_little_room(folder: &str) {
     fs::remove_file(ballast).unwrap();
     check(&mut sandbox, 11);
     sandbox.wait_until("the metrics say so too", |sandbox| {
-        let metrics = sandbox.metrics();
+        let metrics = sandbox.service().metrics();
         metrics.of("gridmark_ready") == 1.0 && metrics.of("gridmark_inbox_files") == 0.0
     });
 }
@@ -268,7 +268,9 @@ fn a_ledger_that_is_cut_or_removed_without_its_log_is_rewritten_whole() {
             }
             None => fs::remove_file(&ledger).unwrap(),
         }
-        sandbox.wait_until("it is told", |sandbox| sandbox.log().contains("what=\"ledger\""));
+        sandbox.wait_until("it is told", |sandbox| {
+            sandbox.service().log().contains("what=\"ledger\"")
+        });
         hand_in(&sandbox, 20, 20);
         sandbox.wait_for(40);
         sandbox.stop();
@@ -290,7 +292,7 @@ fn a_cut_ledger_that_cannot_be_rewritten_is_reported_now_and_at_the_next_start()
     let pages = fs::read(&ledger).unwrap();
     File::options().write(true).open(&ledger).unwrap().set_len(8_192).unwrap();
     sandbox.wait_until("it is told", |sandbox| {
-        let ready = sandbox.get("/readyz");
+        let ready = sandbox.service().get("/readyz");
         ready.starts_with("HTTP/1.1 503") && ready.contains("was cut") && ready.contains("backup")
     });
     sandbox.write("inbox/team/late", hexudoku(1));

@@ -2,6 +2,7 @@
 
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, hexudoku, some};
+use rustix::process::Signal;
 use std::fs;
 use std::process::Output;
 
@@ -43,17 +44,20 @@ fn held_up() -> Sandbox {
     sandbox.write("reports/folders", "no folder");
     sandbox.start();
     sandbox.write("inbox/team/p", hexudoku(1));
-    sandbox
-        .wait_until("it is unwell", |sandbox| sandbox.get("/readyz").contains("folders/team.csv"));
-    sandbox.send_terminate();
-    sandbox.wait_until("it says so", |sandbox| sandbox.get("/readyz").contains("is stopping"));
+    sandbox.wait_until("it is unwell", |sandbox| {
+        sandbox.service().get("/readyz").contains("folders/team.csv")
+    });
+    sandbox.service().send(Signal::TERM);
+    sandbox.wait_until("it says so", |sandbox| {
+        sandbox.service().get("/readyz").contains("is stopping")
+    });
     sandbox
 }
 
 #[test]
 fn while_it_drains_it_is_alive_and_not_ready() {
     let mut sandbox = held_up();
-    assert!(sandbox.get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
+    assert!(sandbox.service().get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
     fs::remove_file(sandbox.path("reports/folders")).unwrap();
     let ended = sandbox.wait_for_end();
     assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
@@ -79,8 +83,9 @@ fn marks_that_cannot_be_written_at_the_end_are_reported_and_written_later() {
     sandbox.write("reports/folders", "no folder");
     sandbox.start();
     sandbox.write("inbox/team/p", hexudoku(1));
-    sandbox
-        .wait_until("it is unwell", |sandbox| sandbox.get("/readyz").contains("folders/team.csv"));
+    sandbox.wait_until("it is unwell", |sandbox| {
+        sandbox.service().get("/readyz").contains("folders/team.csv")
+    });
     let ended = sandbox.terminate();
     assert_eq!(ended.status.code(), Some(1), "{}", ended.log);
     assert!(!ended.log.contains("all that was taken is graded"), "{}", ended.log);
@@ -102,7 +107,7 @@ fn work_behind_marks_that_cannot_be_written_does_not_delay_the_end() {
         sandbox.write(format!("inbox/team/{i}"), hexudoku(i % 17));
     }
     sandbox.wait_until("some wait to be graded", |sandbox| {
-        sandbox.metrics().of("gridmark_queue_files") >= 10.0
+        sandbox.service().metrics().of("gridmark_queue_files") >= 10.0
     });
     let ended = sandbox.terminate();
     assert_eq!(ended.status.code(), Some(1), "{}", ended.log);
@@ -127,7 +132,7 @@ fn a_lack_of_descriptors_does_not_delay_the_end() {
             sandbox.start();
             sandbox.wait_for(1);
             sandbox.wait_until("the other one is tried", |sandbox| {
-                sandbox.metrics().of("gridmark_grade_errors_total") >= 1.0
+                sandbox.service().metrics().of("gridmark_grade_errors_total") >= 1.0
             });
             sandbox.terminate()
         };
@@ -145,7 +150,8 @@ fn a_second_instance_on_the_same_root_is_refused_and_the_first_is_named() {
     let mut sandbox = Sandbox::started();
     let (code, stdout, stderr) = told(sandbox.start_second());
     assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
-    let holder = format!("another gridmark works here already: process {}", sandbox.process());
+    let holder =
+        format!("another gridmark works here already: process {}", sandbox.service().process());
     assert!(stderr.contains(&holder), "{stderr}");
     sandbox.rename_in("p", hexudoku(1));
     sandbox.wait_for(1);
@@ -238,7 +244,7 @@ fn the_service_can_be_ended_where_reports_cannot_be_written() {
     sandbox.start();
     sandbox.rename_in("team/1", hexudoku(1));
     sandbox.wait_until("it says so", |sandbox| {
-        sandbox.get("/readyz").contains("cannot write the report folders/team.csv")
+        sandbox.service().get("/readyz").contains("cannot write the report folders/team.csv")
     });
     assert_eq!(sandbox.terminate().status.code(), Some(1));
     fs::remove_file(sandbox.path("reports/folders")).unwrap();
@@ -266,13 +272,13 @@ fn without_room_on_the_disk_nothing_is_taken_and_the_reason_is_logged() {
     sandbox.write("inbox/p", hexudoku(1));
     sandbox.start_unready();
     sandbox.wait_for_scans(3);
-    let answer = sandbox.get("/readyz");
+    let answer = sandbox.service().get("/readyz");
     assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
     assert!(answer.contains("publish.disk_free_bytes_min = 9223372036854775807"), "{answer}");
     assert!(sandbox.has("inbox/p"));
-    assert!(sandbox.metrics().of("gridmark_disk_free_bytes") > 0.0);
+    assert!(sandbox.service().metrics().of("gridmark_disk_free_bytes") > 0.0);
     sandbox.wait_until("its age shows", |sandbox| {
-        sandbox.metrics().of("gridmark_oldest_waiting_seconds") > 0.0
+        sandbox.service().metrics().of("gridmark_oldest_waiting_seconds") > 0.0
     });
 }
 
@@ -297,7 +303,7 @@ fn a_submission_that_gridmark_fails_to_grade_is_failed_and_kept_in_quarantine() 
 
     // It may be handed in again, and later starts leave it where it is.
     sandbox.start();
-    assert_eq!(sandbox.metrics().of("gridmark_quarantined_files"), 1.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_quarantined_files"), 1.0);
     sandbox.rename_in("p", hexudoku(2));
     let rows = sandbox.wait_for(3);
     assert_eq!(rows[2].columns(&["submission", "attempt", "status"]), "p|2|graded");

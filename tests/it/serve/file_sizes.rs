@@ -21,7 +21,7 @@ fn a_report_at_the_file_size_limit_is_reported_and_continues_once_it_may_grow() 
     sandbox.bound_files(BLOCKS_MAX).set("publish.retry_ms_max", 50).start();
     sandbox.write("inbox/team/p.hexudoku", large_report());
     sandbox.wait_until("it is unwell", |sandbox| {
-        let ready = sandbox.get("/readyz");
+        let ready = sandbox.service().get("/readyz");
         ready.starts_with("HTTP/1.1 503") && ready.contains("folders/team.csv: File too large")
     });
     let ended = sandbox.terminate();

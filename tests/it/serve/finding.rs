@@ -21,7 +21,7 @@ fn files_that_were_there_before_the_start_are_graded() {
     sandbox.start();
     sandbox.wait_for(4);
     assert_eq!(names(&sandbox), ["a/deep/er/p", "a/p", "b/p", "loose"].map(String::from).into());
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     assert_eq!(metrics.of(r#"gridmark_found_total{via="scan"}"#), 4.0);
 }
 
@@ -124,9 +124,9 @@ fn folders_deeper_than_the_setting_and_names_longer_than_it_are_left_alone() {
     sandbox.wait_for_scans(2);
     assert_eq!(names(&sandbox), ["a/b/p".to_owned()].into());
     assert!(sandbox.has("inbox/a/b/c/p") && sandbox.has(&long));
-    assert_eq!(sandbox.metrics().of("gridmark_ignored_files"), 2.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_ignored_files"), 2.0);
     for setting in ["intake.depth_max", "intake.name_bytes_max"] {
-        let log = sandbox.log();
+        let log = sandbox.service().log();
         assert_eq!(log.matches(setting).count(), 1, "{setting} in {log}");
     }
 }
@@ -157,10 +157,10 @@ fn what_is_no_file_is_left_alone_counted_and_logged_once() {
     sandbox.wait_for(1);
     sandbox.wait_for_scans(3);
     assert_eq!(names(&sandbox), ["file".to_owned()].into());
-    assert_eq!(sandbox.metrics().of("gridmark_ignored_files"), 5.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_ignored_files"), 5.0);
     for name in ["to-file", "to-folder", "dangling", "fifo", "socket"] {
         assert!(sandbox.has(Path::new("inbox").join(name)), "{name}");
-        let log = sandbox.log();
+        let log = sandbox.service().log();
         assert_eq!(log.matches(&format!("name={name} ")).count(), 1, "{name} in {log}");
     }
     assert!(sandbox.has("outside/p") && sandbox.has("outside/folder/p"));
@@ -176,7 +176,7 @@ fn temporary_names_are_left_alone_until_they_are_renamed() {
     sandbox.write("inbox/.git/config", "x");
     sandbox.wait_for_scans(2);
     assert_eq!(sandbox.submissions(), []);
-    assert_eq!(sandbox.metrics().of("gridmark_ignored_files"), 8.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_ignored_files"), 8.0);
     for name in temporary {
         let path = sandbox.path("inbox/team").join(name);
         fs::rename(&path, path.with_file_name(format!("done{}", name.len()))).unwrap();
@@ -186,7 +186,7 @@ fn temporary_names_are_left_alone_until_they_are_renamed() {
     }
     sandbox.wait_for(temporary.len());
     sandbox.wait_for_scans(1);
-    assert_eq!(sandbox.metrics().of("gridmark_ignored_files"), 1.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_ignored_files"), 1.0);
 }
 
 /// Promise P5.
@@ -194,12 +194,12 @@ fn temporary_names_are_left_alone_until_they_are_renamed() {
 fn without_watching_scans_find_everything() {
     let mut sandbox = Sandbox::new();
     sandbox.set("intake.watch", "off").start();
-    assert_eq!(sandbox.metrics().of(r#"gridmark_watch_mode{mode="scan"}"#), 1.0);
-    assert_eq!(sandbox.metrics().of("gridmark_watch_degraded"), 0.0);
+    assert_eq!(sandbox.service().metrics().of(r#"gridmark_watch_mode{mode="scan"}"#), 1.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_watch_degraded"), 0.0);
     sandbox.write("inbox/a/b/p", hexudoku(1));
     sandbox.rename_in("q", hexudoku(1));
     sandbox.wait_for(2);
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     assert_eq!(metrics.of(r#"gridmark_found_total{via="event"}"#), 0.0);
     assert_eq!(metrics.of(r#"gridmark_found_total{via="scan"}"#), 2.0);
 }
@@ -214,7 +214,8 @@ fn an_inbox_that_is_removed_and_created_again_is_watched_again() {
     fs::rename(sandbox.path("inbox"), sandbox.path("old")).unwrap();
     sandbox.wait_until("gridmark makes it again", |sandbox| sandbox.has("inbox"));
     sandbox.wait_for_scans(1);
-    let events = |sandbox: &Sandbox| sandbox.metrics().of(r#"gridmark_found_total{via="event"}"#);
+    let events =
+        |sandbox: &Sandbox| sandbox.service().metrics().of(r#"gridmark_found_total{via="event"}"#);
     let before = events(&sandbox);
     // Scans find files too, so a few are needed to see that events do.
     let mut files = 1;
@@ -223,5 +224,5 @@ fn an_inbox_that_is_removed_and_created_again_is_watched_again() {
         sandbox.rename_in(format!("team/p{files}"), hexudoku(1));
         sandbox.wait_for(files);
     }
-    assert!(sandbox.get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
+    assert!(sandbox.service().get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
 }

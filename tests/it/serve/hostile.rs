@@ -102,7 +102,11 @@ fn devices_are_left_alone() {
     sandbox.wait_for(1);
     sandbox.wait_for_scans(2);
     assert!(sandbox.has("inbox/zero"));
-    assert!(sandbox.log().contains("is a device, and only files are graded"), "{}", sandbox.log());
+    assert!(
+        sandbox.service().log().contains("is a device, and only files are graded"),
+        "{}",
+        sandbox.service().log()
+    );
 }
 
 /// Deeper than any path that the system takes.
@@ -122,9 +126,9 @@ fn a_tree_that_is_deeper_than_any_path_harms_nothing() {
     sandbox.rename_in("team/p", hexudoku(1));
     sandbox.wait_for(1);
     sandbox.wait_for_scans(2);
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     assert_eq!(metrics.of("gridmark_ignored_files"), 1.0);
-    assert_eq!(metrics.of("gridmark_scan_errors_total"), 0.0, "{}", sandbox.log());
+    assert_eq!(metrics.of("gridmark_scan_errors_total"), 0.0, "{}", sandbox.service().log());
 }
 
 /// Noise, and files of every kind that end anywhere, are marked or unreadable, and never ours.
@@ -157,7 +161,7 @@ fn noise_and_truncated_files_are_graded_as_what_they_are() {
     for row in sandbox.wait_for(files) {
         assert_ne!(row.get("status"), "failed", "{row:?}");
     }
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     for errors in ["grade", "claim", "commit"] {
         assert_eq!(metrics.of(&format!("gridmark_{errors}_errors_total")), 0.0);
     }
@@ -195,7 +199,7 @@ fn a_line_of_gigabytes_is_one_unreadable_case_and_takes_little_memory() {
         assert_eq!(row.number("bytes"), bytes);
     }
     assert!(sandbox.rows("folders/huge.csv").len() == 4);
-    let memory = sandbox.peak_memory_bytes();
+    let memory = sandbox.service().peak_memory_bytes();
     eprintln!("4 lines of {bytes} bytes took {took:?}, and {memory} bytes of memory at most");
     assert!(memory < 192 << 20, "{memory} bytes");
 }
@@ -217,7 +221,7 @@ fn very_many_tiny_files_are_each_graded_once_and_take_little_memory() {
     fs::rename(sandbox.path("outside/flood"), sandbox.path("inbox/flood")).unwrap();
     let begun = Instant::now();
     sandbox.wait_while_more("files are graded", "gridmark_submissions_total", |sandbox| {
-        sandbox.metrics().sum("gridmark_submissions_total") < files as f64
+        sandbox.service().metrics().sum("gridmark_submissions_total") < files as f64
     });
     let took = begun.elapsed();
     let names = |rows: Vec<Row>| {
@@ -229,7 +233,7 @@ fn very_many_tiny_files_are_each_graded_once_and_take_little_memory() {
         assert_eq!(rows.len(), files, "{report}");
         assert_eq!(names(rows).len(), files, "{report}");
     }
-    let memory = sandbox.peak_memory_bytes();
+    let memory = sandbox.service().peak_memory_bytes();
     eprintln!("{files} files took {took:?}, and {memory} bytes of memory at most");
     assert!(memory < 192 << 20, "{memory} bytes");
 }
@@ -268,7 +272,7 @@ fn a_flood_from_one_folder_does_not_hold_up_another() {
         sandbox.wait_until("the other team's file is graded", |sandbox| {
             sandbox.rows("folders/fair.csv").len() > i
         });
-        if sandbox.metrics().of("gridmark_claimed_total") < FLOOD as f64 {
+        if sandbox.service().metrics().of("gridmark_claimed_total") < FLOOD as f64 {
             under_flood += 1;
             slowest = slowest.max(begun.elapsed());
         }

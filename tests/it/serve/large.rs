@@ -53,7 +53,7 @@ fn a_streamed_file_gets_the_same_marks_as_one_graded_whole() {
             assert_eq!(row.get("blake3"), blake3::hash(texts[number].as_bytes()).to_hex().as_str());
             assert_eq!(row.number("bytes"), texts[number].len() as u64);
         }
-        let chunks = sandbox.metrics().of("gridmark_batch_cases_count");
+        let chunks = sandbox.service().metrics().of("gridmark_batch_cases_count");
         (cases_and_submissions(&sandbox), chunks)
     });
     assert!(graded[1].1 > graded[0].1 + 20.0, "it was not streamed");
@@ -94,7 +94,7 @@ fn a_large_file_resumes_after_a_crash_and_no_case_is_there_twice() {
     sandbox.start();
     sandbox.wait_for(1);
     assert_eq!(cases_and_submissions(&sandbox), cases_and_submissions(&undisturbed));
-    assert_eq!(sandbox.metrics().of("gridmark_recovered_claims_total"), 1.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_recovered_claims_total"), 1.0);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_signal_stops_a_large_file_at_a_chunk_and_the_next_start_resumes_there() {
     sandbox.start();
     sandbox.wait_for(1);
     assert_eq!(cases_and_submissions(&sandbox), cases_and_submissions(&undisturbed));
-    assert_eq!(sandbox.metrics().of("gridmark_report_cuts_total"), 0.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_report_cuts_total"), 0.0);
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn taking_turns_makes_no_difference_to_marks() {
     sandbox.start();
     // A file makes room only for one that waits already, so hand in more until enough have waited.
     let mut handed_in = 0;
-    while sandbox.metrics().of("gridmark_turns_total") <= 20.0 {
+    while sandbox.service().metrics().of("gridmark_turns_total") <= 20.0 {
         assert!(handed_in < 10 * texts.len(), "they take no turns");
         for text in &texts {
             sandbox.rename_in(name(handed_in), text);
@@ -242,6 +242,6 @@ fn huge_files_do_not_delay_small_ones() {
     }
     let rows = sandbox.wait_for(50);
     assert!(rows.iter().all(|row| row.get("submission").starts_with("small/")));
-    assert!(sandbox.get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
+    assert!(sandbox.service().get("/livez").starts_with("HTTP/1.1 200 OK\r\n"));
     sandbox.stop();
 }

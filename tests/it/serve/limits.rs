@@ -48,18 +48,18 @@ fn a_full_queue_leaves_files_in_the_inbox_where_they_are_safe() {
         sandbox.write(format!("inbox/team/{i}"), hexudoku(i % 17));
     }
     sandbox.wait_until("the queue is full", |sandbox| {
-        let metrics = sandbox.metrics();
+        let metrics = sandbox.service().metrics();
         metrics.of("gridmark_queue_files") >= 1.0
             && metrics.of("gridmark_oldest_waiting_seconds") > 1.0
     });
-    let claimed = sandbox.metrics().of("gridmark_claimed_total");
+    let claimed = sandbox.service().metrics().of("gridmark_claimed_total");
     let left = fs::read_dir(sandbox.path("inbox/team")).unwrap().count();
     assert!(left > 20 && claimed as usize + left == 40, "{claimed} are taken, {left} are left");
     fs::remove_file(sandbox.path("reports/folders")).unwrap();
     sandbox.wait_for(40);
     assert_eq!(sandbox.rows("folders/team.csv").len(), 40);
-    assert!(sandbox.metrics().of("gridmark_commit_errors_total") >= 1.0);
-    assert!(sandbox.get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
+    assert!(sandbox.service().metrics().of("gridmark_commit_errors_total") >= 1.0);
+    assert!(sandbox.service().get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
 }
 
 /// A sandbox whose processes may not read everything: root may, so they are somebody else's then.
@@ -78,7 +78,7 @@ fn permit(sandbox: &Sandbox, path: &str, mode: u32) {
 
 /// How many lines of the log have all of these words.
 fn lines(sandbox: &Sandbox, words: &[&str]) -> usize {
-    let log = sandbox.log();
+    let log = sandbox.service().log();
     log.lines().filter(|line| words.iter().all(|word| line.contains(word))).count()
 }
 
@@ -89,10 +89,10 @@ fn an_unreadable_folder_harms_no_other_and_is_graded_once_readable() {
     sandbox.start();
     sandbox.wait_for(5);
     sandbox.wait_until("it was tried often", |sandbox| {
-        sandbox.metrics().of("gridmark_scan_errors_total") >= 5.0
+        sandbox.service().metrics().of("gridmark_scan_errors_total") >= 5.0
     });
     // That is told, and not each time.
-    assert_eq!(lines(&sandbox, &["inbox/closed"]), 1, "{}", sandbox.log());
+    assert_eq!(lines(&sandbox, &["inbox/closed"]), 1, "{}", sandbox.service().log());
     permit(&sandbox, "inbox/closed", 0o755);
     sandbox.wait_for(10);
 }
@@ -104,8 +104,11 @@ fn an_unreadable_file_stays_in_the_inbox_until_readable() {
     sandbox.start();
     sandbox.wait_for(9);
     sandbox.wait_until("it says so", |sandbox| {
-        sandbox.metrics().of("gridmark_claim_errors_total") >= 1.0
-            && sandbox.log().contains("it may not be read by the user as whom the service runs")
+        sandbox.service().metrics().of("gridmark_claim_errors_total") >= 1.0
+            && sandbox
+                .service()
+                .log()
+                .contains("it may not be read by the user as whom the service runs")
     });
     assert!(sandbox.has("inbox/open/3"));
     let told = sandbox.run("why", &["open/3"]);
@@ -122,17 +125,22 @@ fn files_that_cannot_be_moved_stay_where_they_are_and_are_tried_again() {
     sandbox.start_unready();
     sandbox.wait_for(5);
     sandbox.wait_until("it says so", |sandbox| {
-        sandbox.metrics().of("gridmark_claim_errors_total") >= 1.0
-            && sandbox.log().contains("cannot take a file")
+        sandbox.service().metrics().of("gridmark_claim_errors_total") >= 1.0
+            && sandbox.service().log().contains("cannot take a file")
     });
     // What is wrong with one folder keeps nobody else from being graded.
     sandbox.wait_until("it is ready all the same", |sandbox| {
-        sandbox.get("/readyz").starts_with("HTTP/1.1 200 OK\r\n")
+        sandbox.service().get("/readyz").starts_with("HTTP/1.1 200 OK\r\n")
     });
     sandbox.wait_until("each was tried often", |sandbox| {
-        sandbox.metrics().of("gridmark_claim_errors_total") >= 20.0
+        sandbox.service().metrics().of("gridmark_claim_errors_total") >= 20.0
     });
-    assert_eq!(lines(&sandbox, &["closed/", "cannot take a file"]), 5, "{}", sandbox.log());
+    assert_eq!(
+        lines(&sandbox, &["closed/", "cannot take a file"]),
+        5,
+        "{}",
+        sandbox.service().log()
+    );
     permit(&sandbox, "inbox/closed", 0o755);
     for row in sandbox.wait_for(10) {
         assert_eq!(row.columns(&["attempt", "status"]), "1|graded");

@@ -1,7 +1,7 @@
 //! What lies in quarantine has its reason beside it, and `gridmark retry` hands it in again.
 
 use crate::kit::cases::hexudoku;
-use crate::kit::{Sandbox, Told};
+use crate::kit::{Outcome, Sandbox};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +20,7 @@ fn failed(name: &[u8], filled: &[usize]) -> Sandbox {
     sandbox
 }
 
-fn retry(sandbox: &Sandbox, args: &[impl AsRef<OsStr>]) -> Told {
+fn retry(sandbox: &Sandbox, args: &[impl AsRef<OsStr>]) -> Outcome {
     sandbox.run("retry", args)
 }
 
@@ -49,7 +49,7 @@ fn the_reason_is_written_beside_the_file_and_why_shows_it() {
     fs::remove_file(sandbox.path("quarantine/team/p.reason.txt")).unwrap();
     sandbox.start();
     assert_eq!(sandbox.text("quarantine/team/p.reason.txt"), note);
-    assert_eq!(sandbox.metrics().of("gridmark_quarantined_files"), 1.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_quarantined_files"), 1.0);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn retry_hands_a_file_in_again_while_the_service_runs() {
     assert_eq!(attempts(&sandbox), ["team/p|1|0|failed", "team/p|2|3|graded"]);
     assert!(!sandbox.has("quarantine/team/p") && !sandbox.has("quarantine/team/p.reason.txt"));
     sandbox.wait_until("the gauge is back at zero", |sandbox| {
-        sandbox.metrics().of("gridmark_quarantined_files") == 0.0
+        sandbox.service().metrics().of("gridmark_quarantined_files") == 0.0
     });
     assert_eq!(sandbox.text("archive/team/p~2"), hexudoku(3));
     sandbox.wait_until("it is told", |sandbox| {

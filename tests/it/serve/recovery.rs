@@ -145,7 +145,7 @@ fn a_failed_submission_is_moved_into_quarantine_later() {
     left.write("archive/p~2", 4);
     left.sandbox.start();
     assert!(left.sandbox.has("quarantine/p~2") && !left.sandbox.has("archive/p~2"));
-    assert_eq!(left.sandbox.metrics().of("gridmark_quarantined_files"), 1.0);
+    assert_eq!(left.sandbox.service().metrics().of("gridmark_quarantined_files"), 1.0);
 
     // Somebody takes it away, and hands in something of that very name: that one stays.
     fs::remove_file(left.sandbox.path("quarantine/p~2")).unwrap();

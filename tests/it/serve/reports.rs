@@ -49,7 +49,7 @@ fn rows_that_were_not_committed_are_cut_off_at_the_start() {
         }
         sandbox.start();
         assert_eq!(reports.map(|report| sandbox.text(report)), before);
-        assert_eq!(sandbox.metrics().of("gridmark_report_cuts_total"), 2.0, "{torn:?}");
+        assert_eq!(sandbox.service().metrics().of("gridmark_report_cuts_total"), 2.0, "{torn:?}");
         sandbox.stop();
     }
     sandbox.start();
@@ -123,8 +123,8 @@ fn a_report_that_is_replaced_while_it_runs_is_restored_and_the_other_one_is_kept
     third(&mut sandbox);
     assert_eq!(names(&sandbox), ALL);
     assert_eq!(sandbox.text(format!("{REPORT}.aside-1")), "edited\n");
-    assert_eq!(sandbox.metrics().of("gridmark_reports_set_aside_total"), 1.0);
-    assert_eq!(sandbox.metrics().of("gridmark_reports_restored_total"), 1.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_reports_set_aside_total"), 1.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_reports_restored_total"), 1.0);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_report_that_is_removed_while_it_runs_is_restored() {
     fs::remove_dir_all(sandbox.path("reports/folders")).unwrap();
     third(&mut sandbox);
     assert_eq!(names(&sandbox), ALL);
-    assert_eq!(sandbox.metrics().of("gridmark_reports_restored_total"), 1.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_reports_restored_total"), 1.0);
 }
 
 #[test]
@@ -155,8 +155,8 @@ fn a_report_that_is_written_to_in_place_while_it_runs_is_set_aside_and_rebuilt()
         assert_eq!(names(&sandbox), wanted);
         assert_eq!(sandbox.text(format!("{REPORT}.aside-{}", n - 2)), edited);
     }
-    assert_eq!(sandbox.metrics().of("gridmark_commit_errors_total"), 0.0);
-    assert_eq!(sandbox.metrics().of("gridmark_reports_restored_total"), 4.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_commit_errors_total"), 0.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_reports_restored_total"), 4.0);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn all_reports_are_rebuilt_from_ledger_and_archive() {
     fs::remove_dir_all(sandbox.path("reports")).unwrap();
     sandbox.start();
     assert_eq!(reports.map(|report| sandbox.text(format!("reports/{report}"))), before);
-    assert_eq!(sandbox.metrics().of("gridmark_reports_restored_total"), 3.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_reports_restored_total"), 3.0);
     // And they go on from there.
     third_after(&mut sandbox, 3);
     assert_eq!(names(&sandbox), ALL);
@@ -210,7 +210,7 @@ fn a_report_that_was_removed_while_nothing_ran_is_rebuilt() {
     third(&mut sandbox);
     assert_eq!(names(&sandbox), ALL);
     assert_eq!(sandbox.submissions().len(), 3);
-    assert_eq!(sandbox.metrics().of("gridmark_reports_restored_total"), 1.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_reports_restored_total"), 1.0);
 }
 
 #[test]

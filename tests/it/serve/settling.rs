@@ -92,7 +92,7 @@ fn a_file_that_changes_after_it_was_taken_is_put_back_until_closed() {
     writer.write_all(half).unwrap();
     sandbox.claim("p", "p", 0, 5);
     sandbox.start();
-    sandbox.wait_until("it is put back", |sandbox| sandbox.log().contains("put back"));
+    sandbox.wait_until("it is put back", |sandbox| sandbox.service().log().contains("put back"));
     sandbox.wait_for_scans(3);
     assert!(sandbox.has("inbox/p"));
     assert_eq!(sandbox.submissions(), []);
@@ -103,7 +103,7 @@ fn a_file_that_changes_after_it_was_taken_is_put_back_until_closed() {
     let wanted = "p|1|3|2|1|graded";
     let columns = ["submission", "attempt", "cases", "correct", "wrong", "status"];
     assert_eq!(rows[0].columns(&columns), wanted);
-    assert_eq!(sandbox.metrics().of("gridmark_put_back_total"), 1.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_put_back_total"), 1.0);
 }
 
 /// Promise P3.

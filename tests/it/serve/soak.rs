@@ -65,7 +65,7 @@ fn under_mixed_load_all_is_graded_once_and_memory_descriptors_and_latency_stay_f
         }
     }
     sandbox.wait_until("everything is graded", |sandbox| {
-        sandbox.metrics().of("gridmark_latency_seconds_count") >= f64::from(dropped)
+        sandbox.service().metrics().of("gridmark_latency_seconds_count") >= f64::from(dropped)
     });
     let rows = sandbox.wait_for(dropped as usize);
     let distinct = rows.iter().map(|row| row.columns(&["submission", "attempt"]));
@@ -96,7 +96,7 @@ fn drop_some(sandbox: &Sandbox, tick: usize, large: &str) -> u32 {
 }
 
 fn look(sandbox: &Sandbox, before: &mut (f64, f64)) -> Look {
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     let all = metrics.of("gridmark_latency_seconds_count");
     let soon = metrics.of("gridmark_latency_seconds_bucket{le=\"0.5\"}");
     let submissions = all - before.0;

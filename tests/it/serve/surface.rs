@@ -9,7 +9,7 @@ fn every_series_is_there_at_zero_from_the_start() {
     let mut sandbox = Sandbox::new();
     // Not ready: nothing may have been counted yet that could make a series appear.
     sandbox.set("publish.disk_free_bytes_min", i64::MAX).start_unready();
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     let mut zeros = Vec::new();
     for status in ["graded", "unreadable", "failed"] {
         zeros.push(format!(r#"gridmark_submissions_total{{status="{status}"}}"#));
@@ -73,12 +73,12 @@ fn metrics_agree_with_the_reports() {
     }
     let rows = sandbox.wait_for(120);
     sandbox.wait_until("gauges are back at zero", |sandbox| {
-        let metrics = sandbox.metrics();
+        let metrics = sandbox.service().metrics();
         let gauges = ["queue_files", "queue_bytes", "in_flight_files", "oldest_waiting_seconds"];
         gauges.iter().all(|gauge| metrics.of(&format!("gridmark_{gauge}")) == 0.0)
             && metrics.of("gridmark_latency_seconds_count") == 120.0
     });
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     for status in ["graded", "unreadable", "failed"] {
         let series = format!(r#"gridmark_submissions_total{{status="{status}"}}"#);
         let counted = rows.iter().filter(|row| row.get("status") == status).count();
@@ -116,9 +116,9 @@ fn metrics_agree_with_the_reports() {
 fn the_service_is_alive_and_ready_while_it_works() {
     let sandbox = Sandbox::started();
     for path in ["/livez", "/readyz"] {
-        assert!(sandbox.get(path).starts_with("HTTP/1.1 200 OK\r\n"), "{path}");
+        assert!(sandbox.service().get(path).starts_with("HTTP/1.1 200 OK\r\n"), "{path}");
     }
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     for series in [r#"gridmark_watch_mode{mode="events"}"#, "gridmark_ready", "gridmark_live"] {
         assert_eq!(metrics.of(series), 1.0, "{series}");
     }

@@ -31,7 +31,7 @@ fn a_folder_that_is_renamed_in_the_inbox_is_watched_under_its_new_name() {
     assert_eq!(last_name(&mut sandbox, 3), "a/deep/3");
     sandbox.write("inbox/a/deep/4", hexudoku(1));
     assert_eq!(last_name(&mut sandbox, 4), "a/deep/4");
-    assert_eq!(sandbox.metrics().of("gridmark_watch_errors_total"), 0.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_watch_errors_total"), 0.0);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn files_of_lost_events_are_found_by_a_scan() {
     let mut sandbox = watching();
     sandbox.write("inbox/a/1", hexudoku(1));
     sandbox.wait_for(1);
-    sandbox.pause();
+    sandbox.service().pause();
     sandbox.write("inbox/.0", "");
     for i in 0..events {
         let path = |i: usize| sandbox.path(format!("inbox/.{}", i % 2));
@@ -75,9 +75,9 @@ fn files_of_lost_events_are_found_by_a_scan() {
     }
     sandbox.write("inbox/a/2", hexudoku(1));
     sandbox.write("inbox/b/c/3", hexudoku(1));
-    sandbox.go_on();
+    sandbox.service().resume();
     sandbox.wait_for(3);
-    let metrics = sandbox.metrics();
+    let metrics = sandbox.service().metrics();
     assert!(metrics.of("gridmark_watch_overflows_total") >= 1.0);
     assert!(metrics.of(r#"gridmark_scans_total{reason="overflow"}"#) >= 1.0);
     // The folders that were made meanwhile are watched, and so are the others.
@@ -117,7 +117,7 @@ fn more_files_than_the_queue_of_events_holds_are_each_graded_once() {
     let mut sandbox = watching();
     sandbox.write("inbox/old/first", hexudoku(1));
     sandbox.wait_for(1);
-    sandbox.pause();
+    sandbox.service().pause();
     // Each is made, written and closed.
     for i in 0..6_000 {
         let folder = if i % 2 == 0 { "old".to_owned() } else { format!("new/{}/deep", i % 6) };
@@ -127,9 +127,9 @@ fn more_files_than_the_queue_of_events_holds_are_each_graded_once() {
         }
         fs::write(path, "no puzzle at all\n").unwrap();
     }
-    sandbox.go_on();
+    sandbox.service().resume();
     sandbox.wait_until("all are graded", |sandbox| {
-        sandbox.metrics().sum("gridmark_submissions_total") >= 6_001.0
+        sandbox.service().metrics().sum("gridmark_submissions_total") >= 6_001.0
     });
     let rows = sandbox.wait_for(6_001);
     let mut names: Vec<&str> = rows.iter().map(|row| row.get("submission")).collect();
@@ -153,17 +153,17 @@ fn without_free_watches_scans_find_everything() {
     }
     sandbox.wait_for(60);
     sandbox.wait_until("it says that it scans", |sandbox| {
-        let metrics = sandbox.metrics();
+        let metrics = sandbox.service().metrics();
         metrics.of(r#"gridmark_watch_mode{mode="scan"}"#) == 1.0
             && metrics.of("gridmark_watch_degraded") == 1.0
-            && sandbox.log().contains("fs.inotify.max_user_watches")
+            && sandbox.service().log().contains("fs.inotify.max_user_watches")
     });
-    assert!(sandbox.get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
+    assert!(sandbox.service().get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
     sandbox.on_shore("echo 1000 > /proc/sys/user/max_inotify_watches");
     sandbox.wait_until("it watches again", |sandbox| {
-        sandbox.metrics().of(r#"gridmark_watch_mode{mode="events"}"#) == 1.0
+        sandbox.service().metrics().of(r#"gridmark_watch_mode{mode="events"}"#) == 1.0
     });
-    assert_eq!(sandbox.metrics().of("gridmark_watch_degraded"), 0.0);
+    assert_eq!(sandbox.service().metrics().of("gridmark_watch_degraded"), 0.0);
     sandbox.write("inbox/11/deep/last", hexudoku(1));
     sandbox.wait_for(61);
 }

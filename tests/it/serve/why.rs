@@ -2,7 +2,7 @@
 //! not.
 
 use crate::kit::cases::{classic, hexudoku};
-use crate::kit::{Sandbox, Told};
+use crate::kit::{Outcome, Sandbox};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -13,7 +13,7 @@ use std::path::Path;
 
 const NOBODY: u32 = 65_534;
 
-fn why(sandbox: &Sandbox, path: impl AsRef<OsStr>) -> Told {
+fn why(sandbox: &Sandbox, path: impl AsRef<OsStr>) -> Outcome {
     sandbox.run("why", &[path])
 }
 
@@ -25,7 +25,7 @@ fn wait_until_graded(sandbox: &mut Sandbox, name: &str, attempt: usize) {
 }
 
 #[track_caller]
-fn assert_told(told: &Told, code: i32, words: &[&str]) {
+fn assert_told(told: &Outcome, code: i32, words: &[&str]) {
     assert_eq!(told.code, Some(code), "{told:?}");
     for word in words {
         assert!(told.stdout.contains(word), "{word} in {told:?}");
@@ -102,7 +102,7 @@ fn a_name_that_may_mean_two_submissions_is_answered_for_both() {
     wait_until_graded(&mut sandbox, "'=q", 1);
     let told = why(&sandbox, "'=q");
     assert_told(&told, 0, &["=q: graded as attempt 1: 1 counted"]);
-    let graded = |told: &Told| {
+    let graded = |told: &Outcome| {
         let lines = told.stdout.lines().filter(|line| !line.starts_with(' '));
         lines.map(|line| line.split(':').next().unwrap().to_owned()).collect::<Vec<_>>()
     };
@@ -215,7 +215,7 @@ fn submissions_in_flight_and_waiting_for_room_are_reported() {
     sandbox.wait_until("it is tried again", |sandbox| {
         let told = why(sandbox, "bad");
         told.first().starts_with("bad: taken as attempt 1; grading it failed; next try in")
-            && sandbox.metrics().of("gridmark_grade_errors_total") >= 3.0
+            && sandbox.service().metrics().of("gridmark_grade_errors_total") >= 3.0
     });
     sandbox.rename_in("waits", hexudoku(1));
     sandbox.wait_until("the queue is full", |sandbox| {

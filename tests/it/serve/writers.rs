@@ -68,7 +68,7 @@ fn files_written_in_new_folders_are_graded_whole() {
         sandbox.set("intake.watch", watch).set("intake.scan_every_ms", 100).start();
         let written = HalfWritten::new(&sandbox, &NAMES);
         wait_until_known(&mut sandbox, &NAMES);
-        let still_open = sandbox.metrics().of("gridmark_still_open_total");
+        let still_open = sandbox.service().metrics().of("gridmark_still_open_total");
         assert!(watch == "auto" || still_open >= 5.0, "{still_open}");
         // They hold up nobody else.
         sandbox.rename_in("other", classic(1, "YYY"));

@@ -1,0 +1,129 @@
+//! The root half of a sandbox: the folders that the service works on.
+
+use super::reports::{Row, rows};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use tempfile::TempDir;
+
+/// A root folder of its own, which is removed in the end. Tests drop files into it, and read what the
+/// service made of them.
+pub struct Root {
+    folder: TempDir,
+    /// The folder as this process sees it: processes on an island see it elsewhere.
+    here: PathBuf,
+}
+
+impl Root {
+    /// An empty root in this folder.
+    pub fn within(folder: &Path) -> Root {
+        let folder = tempfile::Builder::new().prefix("gridmark-test-").tempdir_in(folder).unwrap();
+        let here = folder.path().to_owned();
+        Root { folder, here }
+    }
+
+    /// The same root, seen from outside of this island.
+    pub fn on_island(self, island: &super::island::Island) -> Root {
+        let here = island.path(self.folder.path());
+        Root { here, ..self }
+    }
+
+    /// The path of the root as the program sees it.
+    pub fn as_given(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A path under the root.
+    pub fn path(&self, below: impl AsRef<Path>) -> PathBuf {
+        self.here.join(below)
+    }
+
+    /// Whether the root is on a file system that loses everything with the power.
+    pub fn is_in_memory(&self) -> bool {
+        const TMPFS: u64 = 0x0102_1994;
+        rustix::fs::statfs(self.folder.path()).is_ok_and(|found| found.f_type as u64 == TMPFS)
+    }
+
+    /// Whether anything is at this path under the root.
+    pub fn has(&self, path: impl AsRef<Path>) -> bool {
+        self.path(path).symlink_metadata().is_ok()
+    }
+
+    /// The text of a file under the root.
+    #[track_caller]
+    pub fn text(&self, path: impl AsRef<Path>) -> String {
+        String::from_utf8(fs::read(self.path(path)).unwrap()).unwrap()
+    }
+
+    /// Writes a file under the root, and creates the folders that it needs.
+    pub fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Drops a file into the inbox by renaming, as programs do that write it elsewhere first.
+    pub fn rename_in(&self, name: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let outside = Path::new("outside").join(number.to_string());
+        self.write(&outside, text);
+        let path = self.path("inbox").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::rename(self.path(outside), path).unwrap();
+    }
+
+    /// The rows of a report, by its path under `reports/`; none if it does not exist.
+    pub fn rows(&self, report: impl AsRef<Path>) -> Vec<Row> {
+        rows(&self.path("reports").join(report))
+    }
+
+    /// The rows of `submissions.csv`.
+    pub fn submissions(&self) -> Vec<Row> {
+        self.rows("submissions.csv")
+    }
+
+    /// The ledger, to read it or, while nothing runs, to make it what a crash leaves.
+    pub fn ledger(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.path("state/ledger.db")).unwrap()
+    }
+
+    /// Makes the ledger, while nothing runs, what a crash leaves that has taken a file as the first
+    /// attempt of its name, or was about to; the file had this inode in the inbox.
+    pub fn claim(&self, name: &str, archived_as: &str, inode: u64, bytes: usize) {
+        let claim = "INSERT INTO submissions
+            (name, attempt, archived_as, inode, received_at, bytes, state)
+            VALUES (?1, 1, ?2, ?3, 1234, ?4, 'claimed')";
+        let values = rusqlite::params![name, archived_as, inode as i64, bytes as i64];
+        self.ledger().execute(claim, values).unwrap();
+    }
+
+    /// Gives everything under the root to this user.
+    pub fn give_to(&self, user: u32) {
+        fn give(path: &Path, user: u32) {
+            std::os::unix::fs::lchown(path, Some(user), Some(user)).unwrap();
+            for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+                give(&entry.path(), user);
+            }
+        }
+        give(self.folder.path(), user);
+    }
+
+    /// The paths under the root, at most a thousand, for the message of a test that fails.
+    pub fn listing(&self) -> String {
+        const LINES_MAX: usize = 1_000;
+        fn list(folder: &Path, lines: &mut Vec<String>) {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                if lines.len() < LINES_MAX {
+                    lines.push(format!("{}\n", entry.path().display()));
+                }
+                if lines.len() < LINES_MAX && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    list(&entry.path(), lines);
+                }
+            }
+        }
+        let mut lines = Vec::new();
+        list(&self.here, &mut lines);
+        lines.concat()
+    }
+}
