@@ -1,4 +1,5 @@
-//! What the tests of the core share: seeded chance, boards, and ways to grade a text.
+//! What the tests of the core share: seeded random numbers, boards, and functions that grade a
+//! text.
 
 use super::oracle;
 use gridmark_core::Kind;
@@ -6,7 +7,7 @@ use gridmark_core::board::Mark;
 use gridmark_core::format::{Found, Limits, Reader};
 use gridmark_core::judge::{Judge, Tier};
 
-/// Chance that is the same every time: splitmix64.
+/// Random numbers that a seed repeats: splitmix64.
 pub struct Chance(pub u64);
 
 impl Chance {
@@ -39,8 +40,8 @@ impl Chance {
     }
 }
 
-/// A right grid, as text, in reading order.
-pub fn right_grid(chance: &mut Chance) -> Vec<u8> {
+/// A correct grid, as text, in reading order.
+pub fn correct_grid(chance: &mut Chance) -> Vec<u8> {
     let mut digits = *b"123456789";
     chance.shuffle(&mut digits);
     let mut lines = || {
@@ -54,7 +55,7 @@ pub fn right_grid(chance: &mut Chance) -> Vec<u8> {
     rows.iter().flat_map(|row| columns.iter().map(move |column| cell(row, column))).collect()
 }
 
-/// A grid whose rows and columns are right, and whose boxes are all wrong.
+/// A grid whose rows and columns are correct, and whose boxes are all wrong.
 pub fn cyclic_square() -> Vec<u8> {
     (0..81).map(|i| b'1' + ((i / 9 + i % 9) % 9) as u8).collect()
 }
@@ -93,7 +94,7 @@ pub fn drawing(grid: &[u8], right: &[bool], below: &[bool]) -> String {
     text + &border
 }
 
-/// A drawing and right totals for its cages, in any order.
+/// The drawing with correct totals for its cages, in random order.
 pub fn with_totals(drawing: String, chance: &mut Chance) -> String {
     let lines = drawing.lines().collect::<Vec<_>>();
     let mut totals = Vec::new();
@@ -109,9 +110,9 @@ pub fn with_totals(drawing: String, chance: &mut Chance) -> String {
     drawing + &totals.concat()
 }
 
-/// A right diagram: walls are taken away as long as digits differ in each cage.
-pub fn right_diagram(chance: &mut Chance) -> String {
-    let grid = right_grid(chance);
+/// A correct diagram: walls are removed as long as the digits of each cage differ.
+pub fn correct_diagram(chance: &mut Chance) -> String {
+    let grid = correct_grid(chance);
     let (mut right, mut below) = (vec![true; 81], vec![true; 81]);
     let mut cage_of = (0..81).collect::<Vec<_>>();
     let mut walls = (0..81).flat_map(|cell| [(cell, 1), (cell, 9)]).collect::<Vec<_>>();
@@ -135,9 +136,9 @@ pub fn right_diagram(chance: &mut Chance) -> String {
     with_totals(drawing(&grid, &right, &below), chance)
 }
 
-/// A diagram whose walls stand anywhere, around any bytes that are visible.
+/// A diagram with walls anywhere, and some cells that may be wrong.
 pub fn any_diagram(chance: &mut Chance) -> String {
-    let mut grid = right_grid(chance);
+    let mut grid = correct_grid(chance);
     for _ in 0..chance.below(4) {
         grid[chance.below(81)] = chance.pick(b"123456789 x0");
     }
@@ -159,7 +160,7 @@ pub fn any_board(chance: &mut Chance, odds: usize) -> Vec<String> {
     (0..16).map(|_| row()).collect()
 }
 
-/// A case, its place in the file, and its mark.
+/// A case: its place in the file, and its mark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graded {
     pub start: u64,
@@ -170,8 +171,9 @@ pub struct Graded {
 }
 
 impl Graded {
-    /// The code of the first fault, or of why it is unreadable, and the place.
-    pub fn told(&self) -> (&'static str, String) {
+    /// The code of the first fault and its cell, or of why it is unreadable and `line:column`; else
+    /// the verdict.
+    pub fn outcome(&self) -> (&'static str, String) {
         match &self.mark {
             Mark::Wrong(faults) => (faults[0].code(), faults[0].at().to_string()),
             Mark::Unreadable(why) => (why.code.code(), format!("{}:{}", why.line, why.column)),
@@ -205,17 +207,17 @@ pub fn grade(kind: Option<Kind>, limits: Limits, text: &[u8]) -> Vec<Graded> {
     graded
 }
 
-/// What is told of each case of a file whose kind is found out.
-pub fn told(text: impl AsRef<[u8]>) -> Vec<(&'static str, String)> {
-    grade(None, Limits::default(), text.as_ref()).iter().map(Graded::told).collect()
+/// The outcome of each case of a file whose kind is recognised.
+pub fn outcomes(text: impl AsRef<[u8]>) -> Vec<(&'static str, String)> {
+    grade(None, Limits::default(), text.as_ref()).iter().map(Graded::outcome).collect()
 }
 
-/// What is told of each case of a file whose kind is forced.
-pub fn told_as(kind: Kind, text: impl AsRef<[u8]>) -> Vec<(&'static str, String)> {
-    grade(Some(kind), Limits::default(), text.as_ref()).iter().map(Graded::told).collect()
+/// The outcome of each case of a file whose kind is forced.
+pub fn outcomes_as(kind: Kind, text: impl AsRef<[u8]>) -> Vec<(&'static str, String)> {
+    grade(Some(kind), Limits::default(), text.as_ref()).iter().map(Graded::outcome).collect()
 }
 
-/// The answers of the source problem to a file.
+/// What `gridmark judge` prints for a file.
 pub fn answers(kind: Kind, text: &[u8]) -> String {
     let mut answers = String::new();
     for case in grade(None, Limits::default(), text) {
@@ -227,7 +229,7 @@ pub fn answers(kind: Kind, text: &[u8]) -> String {
     answers
 }
 
-/// `text` with other line ends: `\n` becomes one of `ends`, in turn.
+/// `text` with other line ends: each `\n` becomes the next of `ends`, over and over.
 pub fn with_ends(text: &[u8], ends: &[&[u8]]) -> Vec<u8> {
     let mut ends = ends.iter().cycle();
     let line = |line: &[u8]| match line.strip_suffix(b"\n") {

@@ -5,7 +5,7 @@ use gridmark_core::Kind;
 use gridmark_core::board::Mark;
 use gridmark_core::format::Limits;
 
-/// The base grid, all of whose rows are the first one turned.
+/// A correct grid, all of whose rows are rotations of the first one.
 const GRID: &[u8; 81] =
     b"123456789456789123789123456234567891567891234891234567345678912678912345912345678";
 
@@ -27,13 +27,13 @@ fn codes(mark: &Mark) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn a_right_solution_has_nothing_to_say() {
+fn a_correct_solution_has_no_detail() {
     let mark = classic(GRID, |_| {});
     assert_eq!((mark.detail().as_str(), mark.answer(Kind::Classic)), ("", "Y".into()));
 }
 
 #[test]
-fn faults_are_told_by_code_and_then_in_reading_order() {
+fn faults_are_ordered_by_code_and_then_in_reading_order() {
     let mut givens = [b'.'; 81];
     givens[80] = b'8';
     // r2c1 takes the digit of r1c1, r9c9 another than is given, r5c5 a letter.
@@ -65,7 +65,7 @@ fn faults_are_told_by_code_and_then_in_reading_order() {
 }
 
 #[test]
-fn a_long_row_is_told_with_its_length_and_its_tenth_cell() {
+fn a_long_row_is_reported_with_its_length_and_its_tenth_cell() {
     let text = [b"1\n".to_vec(), rows(&[b'.'; 81], b"\n"), rows(GRID, b"\n")].concat();
     let text = String::from_utf8(text).unwrap().replace("\n789123456\n", "\n78912345612\n");
     let mark = only(&text);
@@ -74,7 +74,7 @@ fn a_long_row_is_told_with_its_length_and_its_tenth_cell() {
 }
 
 #[test]
-fn short_rows_are_blank_and_the_rest_is_counted() {
+fn short_rows_are_padded_and_only_ten_faults_are_described() {
     let text = [
         b"1\n".to_vec(),
         rows(&[b'.'; 81], b"\n"),
@@ -91,14 +91,14 @@ fn short_rows_are_blank_and_the_rest_is_counted() {
 }
 
 #[test]
-fn a_changed_given_that_is_no_digit_is_one_fault() {
+fn a_changed_given_that_is_not_a_digit_is_one_fault() {
     let mark = classic(GRID, |grid| grid[0] = b'\x07');
     assert_eq!(codes(&mark), [("not-a-digit", "r1c1".to_string())]);
     assert_eq!(mark.detail(), "r1c1 holds byte 0x07, not a digit");
 }
 
 #[test]
-fn many_repeats_are_told_in_one_line() {
+fn all_repeats_of_a_house_are_one_fault() {
     let mark = classic(&[b'0'; 81], |grid| grid[..9].copy_from_slice(b"112223333"));
     let detail = mark.detail();
     assert!(detail.starts_with("row 1 has 1 twice and 2 3 times and 3 4 times; "), "{detail}");
@@ -118,7 +118,7 @@ fn pairs(cells: &[u8], first: u32, last: u32) -> String {
 }
 
 #[test]
-fn cages_are_told_by_their_first_cell_and_named_by_their_line() {
+fn cages_are_ordered_by_their_first_cell_and_named_by_their_line() {
     assert_eq!(only(pairs(GRID, 3, 15)), Mark::Correct);
     let mark = only(pairs(GRID, 4, 14));
     assert_eq!(codes(&mark), [("cage-sum", "r1c2".to_string()), ("cage-sum", "r9c9".to_string())]);
@@ -159,7 +159,7 @@ fn the_sum_of_a_cage_with_a_blank_cell_is_not_judged() {
 }
 
 #[test]
-fn conflicts_of_a_hexudoku_board_are_told_and_are_no_fault() {
+fn conflicts_of_a_hexudoku_board_are_reported_and_are_not_faults() {
     let blank = "----------------\n";
     let text = |first: &str| format!("{first}\n{}", blank.repeat(15));
     let cases = [

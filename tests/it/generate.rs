@@ -1,4 +1,4 @@
-//! Generated work: reproducible, and with answers that reading and judging agree with.
+//! Generated cases: reproducible, and with the answers that reading and judging give.
 
 use crate::core_kit::answers;
 use gridmark_core::Kind;
@@ -8,7 +8,7 @@ use gridmark_core::generate::{Generator, Options};
 use gridmark_core::judge::{Judge, Tier};
 use std::collections::BTreeSet;
 
-/// A generated stream with what reading and judging make of it.
+/// A generated stream, read and judged.
 struct Work {
     text: Vec<u8>,
     answers: Vec<u8>,
@@ -100,7 +100,7 @@ fn the_answers_are_what_reading_and_judging_say() {
 }
 
 #[test]
-fn the_share_of_broken_cases_is_as_asked() {
+fn the_share_of_faulty_cases_is_that_of_the_options() {
     for kind in Kind::ALL {
         for (faulty, expected) in [
             (0.0, 0..=0),
@@ -116,7 +116,7 @@ fn the_share_of_broken_cases_is_as_asked() {
     }
 }
 
-/// The codes of all faults in broken work of a kind.
+/// The codes of all faults in faulty cases of a kind.
 fn codes(kind: Kind) -> BTreeSet<&'static str> {
     let work = Work::new(kind, 2_000, Options { faulty: 1.0, seed: 12, ..Options::default() });
     let faults = work.marks.iter().filter_map(|mark| match mark {
@@ -152,9 +152,9 @@ fn every_fault_occurs() {
     );
 }
 
-/// Cases that keep most rules, so that a judge that skips the last one is found out.
+/// Some cases break one rule only, so that a judge that forgets it is noticed.
 #[test]
-fn some_broken_cases_break_one_sort_of_rule_alone() {
+fn some_faulty_cases_break_one_rule_alone() {
     for (kind, code) in [
         (Kind::Killer, "cage-sum"),
         (Kind::Killer, "cage-repeat"),
@@ -174,24 +174,24 @@ fn some_broken_cases_break_one_sort_of_rule_alone() {
 }
 
 #[test]
-fn killer_drawings_are_of_many_sorts() {
+fn killer_drawings_vary() {
     let work = Work::new(Kind::Killer, 2_000, Options { seed: 14, ..Options::default() });
     let diagrams = work.found.cases.iter().map(|case| {
         killer::diagram(&work.text[case.start..case.end], case.line).expect("readable")
     });
-    let (mut counts, mut sizes, mut needless) = (BTreeSet::new(), BTreeSet::new(), 0);
+    let (mut counts, mut sizes, mut redundant) = (BTreeSet::new(), BTreeSet::new(), 0);
     for diagram in diagrams {
         counts.insert(diagram.cages.len());
         for cage in 0..diagram.cages.len() {
             sizes.insert(diagram.cage_of.iter().filter(|of| usize::from(**of) == cage).count());
         }
         let walls = (0..72).filter(|i| diagram.walls.below[i / 9] >> (i % 9) & 1 == 1);
-        needless += walls.filter(|i| diagram.cage_of[*i] == diagram.cage_of[i + 9]).count();
+        redundant += walls.filter(|i| diagram.cage_of[*i] == diagram.cage_of[i + 9]).count();
     }
     assert!(counts.contains(&9) && counts.contains(&81), "{counts:?}");
     assert!(counts.iter().filter(|count| (20..50).contains(*count)).count() > 15, "{counts:?}");
     assert_eq!(sizes, (1..=9).collect());
-    assert!(needless > 100, "{needless} walls inside cages");
+    assert!(redundant > 100, "{redundant} walls inside cages");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn classic_blocks_have_their_size_and_givens_that_leave_a_choice() {
 }
 
 #[test]
-fn hexudoku_boards_are_of_many_sorts() {
+fn hexudoku_boards_vary() {
     let work =
         Work::new(Kind::Hexudoku, 1_000, Options { faulty: 0.5, seed: 16, ..Options::default() });
     let blank = work.count(|mark| matches!(mark, Mark::Counted(c) if c.filled == 256));

@@ -1,4 +1,4 @@
-//! Every tier of the kernels, and the explanations, equal the oracle.
+//! Every tier of the kernels and the explanations agree with the oracle.
 
 use super::core_kit::*;
 use super::oracle;
@@ -10,20 +10,28 @@ use gridmark_core::judge::{Judge, Tier, explain_classic, explain_killer, kernel}
 
 const OPEN: [u8; 81] = [b'.'; 81];
 
-fn places(faults: &[Fault]) -> Vec<oracle::Told> {
+fn places(faults: &[Fault]) -> Vec<oracle::FaultAt> {
     faults.iter().map(|fault| (fault.code(), fault.at().to_string())).collect()
 }
 
-/// Checks one grid: kernels in each place of a batch, explanation, and the way through the text.
+/// The faults of the only mark.
+fn only_faults(marks: &[Mark]) -> Vec<oracle::FaultAt> {
+    match marks {
+        [Mark::Wrong(faults)] => places(faults),
+        [Mark::Correct] => Vec::new(),
+        marks => panic!("{marks:?}"),
+    }
+}
+
+/// Checks one grid: by the kernels in some places of a batch, by the explanation, and as text.
 fn check_classic(grid: &[u8], givens: &[u8]) {
     let cells = Grid::try_from(grid).unwrap();
     let givens = Grid::try_from(givens).unwrap();
     let rows_of = grid.chunks(9).map(<[u8]>::to_vec).collect::<Vec<_>>();
     let expected = oracle::classic(&rows_of, &givens);
     let solution = Solution { cells, long_rows: [0; 9] };
-    let told = places(&explain_classic(&solution, &givens));
-    // The oracle pads what was trimmed; a grid is padded already.
-    assert_eq!(told, expected, "{}", grid.escape_ascii());
+    let faults = places(&explain_classic(&solution, &givens));
+    assert_eq!(faults, expected, "{}", grid.escape_ascii());
     let text = [b"1\n".to_vec(), rows(&givens, b"\n"), rows(grid, b"\n")].concat();
     for tier in Tier::available() {
         if givens == OPEN {
@@ -32,21 +40,18 @@ fn check_classic(grid: &[u8], givens: &[u8]) {
             check_kernel::<99>(tier, grid, b"\r\n", expected.is_empty());
         }
         for text in [text.clone(), with_ends(&text, &[b"\r\n"])] {
-            // A cell that is a line end moves what follows, and is for the tests of reading.
+            // A cell that is a line end moves all cells behind it, so it is left to the tests of
+            // reading.
             if !grid.iter().any(|cell| matches!(cell, b'\n' | b'\r')) {
                 let marks = marks_in(tier, &text);
-                let told = match &marks[..] {
-                    [Mark::Wrong(faults)] => places(faults),
-                    [Mark::Correct] => Vec::new(),
-                    marks => panic!("{marks:?}"),
-                };
-                assert_eq!(told, oracle::classic(&rows_of, &givens), "{tier} {text:?}");
+                let faults = only_faults(&marks);
+                assert_eq!(faults, oracle::classic(&rows_of, &givens), "{tier} {text:?}");
             }
         }
     }
 }
 
-/// Checks one grid in the first, the last and some other place of a batch.
+/// Checks one grid in the first, the last and two other places of a batch.
 fn check_kernel<const BYTES: usize>(tier: Tier, grid: &[u8], end: &[u8], is_right: bool) {
     let grid = <[u8; BYTES]>::try_from(rows(grid, end)).unwrap();
     for (size, place) in [(1, 0), (kernel::LANES, 31), (kernel::LANES, 16), (9, 3)] {
@@ -73,20 +78,16 @@ fn check_diagram(text: &str) {
     for tier in Tier::available() {
         for text in [text.as_bytes(), &with_ends(text.as_bytes(), &[b"\r\n"])] {
             let marks = marks_in(tier, text);
-            let told = match &marks[..] {
-                [Mark::Wrong(faults)] => places(faults),
-                [Mark::Correct] => Vec::new(),
-                marks => panic!("{marks:?}"),
-            };
-            assert_eq!(told, expected, "{tier}\n{}", text.escape_ascii());
+            let faults = only_faults(&marks);
+            assert_eq!(faults, expected, "{tier}\n{}", text.escape_ascii());
         }
     }
 }
 
 #[test]
-fn right_grids_are_right_and_every_changed_cell_is_noticed() {
+fn correct_grids_are_correct_and_every_changed_cell_is_noticed() {
     let chance = &mut Chance(1);
-    let grid = right_grid(chance);
+    let grid = correct_grid(chance);
     check_classic(&grid, &OPEN);
     for cell in 0..81 {
         for text in *b"123456789 0x\xFF" {
@@ -103,17 +104,17 @@ fn a_cyclic_square_is_wrong_in_its_boxes_alone() {
     let square = cyclic_square();
     check_classic(&square, &OPEN);
     let rows = square.chunks(9).map(<[u8]>::to_vec).collect::<Vec<_>>();
-    let told = oracle::classic(&rows, &OPEN);
-    assert_eq!(told.iter().map(|told| told.0).collect::<Vec<_>>(), ["box-repeat"; 9]);
+    let faults = oracle::classic(&rows, &OPEN);
+    assert_eq!(faults.iter().map(|faults| faults.0).collect::<Vec<_>>(), ["box-repeat"; 9]);
 }
 
 #[test]
 fn each_house_alone_can_make_a_grid_wrong() {
-    // Two cells of one column exchange their digits: both rows are wrong, and their boxes unless
-    // both lie in one. Likewise with a row.
+    // Two cells of one column swap their digits: both rows are wrong, and both boxes unless it is
+    // the same one. Likewise with a row.
     let chance = &mut Chance(2);
     for _ in 0..200 {
-        let mut grid = right_grid(chance);
+        let mut grid = correct_grid(chance);
         let (a, b, line) = (chance.below(9), chance.below(9), chance.below(9));
         if chance.one_in(2) {
             grid.swap(a * 9 + line, b * 9 + line);
@@ -125,10 +126,10 @@ fn each_house_alone_can_make_a_grid_wrong() {
 }
 
 #[test]
-fn random_grids_equal_the_oracle() {
+fn random_grids_get_the_faults_of_the_oracle() {
     let chance = &mut Chance(3);
     for _ in 0..2000 {
-        let mut grid = right_grid(chance);
+        let mut grid = correct_grid(chance);
         let givens = (0..81).map(|i| if chance.one_in(3) { grid[i] } else { b'.' });
         let givens = givens.collect::<Vec<_>>();
         for _ in 0..chance.below(4) {
@@ -154,7 +155,7 @@ fn grids_of_a_batch_do_not_mix() {
         let mut grids = Vec::new();
         let mut expected = 0u32;
         for lane in 0..size {
-            let mut grid = right_grid(chance);
+            let mut grid = correct_grid(chance);
             if chance.one_in(2) {
                 grid[chance.below(81)] = b'x';
             } else {
@@ -169,10 +170,10 @@ fn grids_of_a_batch_do_not_mix() {
 }
 
 #[test]
-fn many_batches_are_judged_as_one_at_a_time() {
+fn many_batches_are_judged_like_one_at_a_time() {
     let chance = &mut Chance(44);
     let grids = (0..5 * kernel::LANES + 7).map(|_| {
-        let mut grid = right_grid(chance);
+        let mut grid = correct_grid(chance);
         if chance.one_in(2) {
             grid.swap(chance.below(81), chance.below(81));
         }
@@ -192,15 +193,15 @@ fn many_batches_are_judged_as_one_at_a_time() {
 }
 
 #[test]
-fn solutions_as_they_were_written_equal_the_oracle() {
+fn solutions_of_any_layout_get_the_faults_of_the_oracle() {
     let chance = &mut Chance(5);
     for _ in 0..400 {
-        let givens = right_grid(chance);
+        let givens = correct_grid(chance);
         let givens = givens.iter().map(|d| if chance.one_in(9) { *d } else { b'*' });
         let givens = givens.collect::<Vec<_>>();
         let mut solutions = Vec::new();
         for _ in 0..1 + chance.below(70) {
-            let grid = right_grid(chance);
+            let grid = correct_grid(chance);
             let mut rows = grid.chunks(9).map(<[u8]>::to_vec).collect::<Vec<_>>();
             for _ in 0..chance.below(3) {
                 let row = &mut rows[chance.below(9)];
@@ -223,21 +224,17 @@ fn solutions_as_they_were_written_equal_the_oracle() {
         assert_eq!(graded.len(), solutions.len());
         for (case, rows) in graded.iter().zip(&solutions) {
             let expected = oracle::classic(rows, &givens);
-            let told = match &case.mark {
-                Mark::Correct => Vec::new(),
-                Mark::Wrong(faults) => places(faults),
-                mark => panic!("{mark:?}"),
-            };
-            assert_eq!(told, expected, "{rows:?}");
+            let faults = only_faults(std::slice::from_ref(&case.mark));
+            assert_eq!(faults, expected, "{rows:?}");
         }
     }
 }
 
 #[test]
-fn diagrams_equal_the_oracle() {
+fn diagrams_get_the_faults_of_the_oracle() {
     let chance = &mut Chance(6);
     for _ in 0..300 {
-        let text = right_diagram(chance);
+        let text = correct_diagram(chance);
         assert!(oracle::killer(&text).is_empty(), "\n{text}");
         check_diagram(&text);
         check_diagram(&any_diagram(chance));
@@ -245,8 +242,8 @@ fn diagrams_equal_the_oracle() {
 }
 
 #[test]
-fn every_changed_cell_and_total_of_a_right_diagram_is_noticed() {
-    let text = right_diagram(&mut Chance(7));
+fn every_changed_cell_and_total_of_a_correct_diagram_is_noticed() {
+    let text = correct_diagram(&mut Chance(7));
     for cell in 0..81 {
         let at = (cell / 9 * 2 + 1) * 38 + cell % 9 * 4 + 2;
         for new in b"123456789 x".iter().filter(|new| **new != text.as_bytes()[at]) {
@@ -263,7 +260,7 @@ fn every_changed_cell_and_total_of_a_right_diagram_is_noticed() {
             let mut totals = totals.iter().map(|line| line.to_string()).collect::<Vec<_>>();
             totals[number].replace_range(4.., total);
             let changed = format!("{drawing}{}\n", totals.join("\n"));
-            let sums = oracle::killer(&changed).iter().any(|told| told.0 == "cage-sum");
+            let sums = oracle::killer(&changed).iter().any(|faults| faults.0 == "cage-sum");
             let same =
                 text.lines().nth(19 + number).unwrap()[4..] == *total.trim_start_matches('0');
             if sums {
@@ -278,7 +275,7 @@ fn every_changed_cell_and_total_of_a_right_diagram_is_noticed() {
 #[test]
 fn one_cage_and_81_cages_and_all_rows_are_judged() {
     let chance = &mut Chance(8);
-    let grid = right_grid(chance);
+    let grid = correct_grid(chance);
     let (no, all) = ([false; 81], [true; 81]);
     let single = with_totals(drawing(&grid, &all, &all), chance);
     assert!(oracle::killer(&single).is_empty());
@@ -287,7 +284,7 @@ fn one_cage_and_81_cages_and_all_rows_are_judged() {
     let one = with_totals(drawing(&grid, &no, &no), chance);
     assert_eq!(oracle::killer(&one).len(), 1, "a cage of 81 cells repeats digits");
     [single, by_row, one].iter().for_each(|text| check_diagram(text));
-    // More than fifteen times the same digit in one cage.
+    // More than fifteen times the same digit in one cage overflows a counter of four bits.
     for digit in *b"1289" {
         let same = with_totals(drawing(&[digit; 81], &no, &no), chance);
         check_diagram(&same);
@@ -295,7 +292,7 @@ fn one_cage_and_81_cages_and_all_rows_are_judged() {
 }
 
 #[test]
-fn boards_equal_the_oracle_one_at_a_time_and_in_batches() {
+fn boards_get_the_counts_of_the_oracle_one_at_a_time_and_in_batches() {
     use gridmark_core::format::hexudoku::{BLANK, board};
     let chance = &mut Chance(9);
     let mut texts = Vec::new();
@@ -306,7 +303,7 @@ fn boards_equal_the_oracle_one_at_a_time_and_in_batches() {
         expected.push(oracle::hexudoku(&rows));
     }
     let boards = texts.iter().map(|text| board(text.as_bytes(), 1).unwrap()).collect::<Vec<_>>();
-    let shown = |board: &[u8; 256]| {
+    let rows_of = |board: &[u8; 256]| {
         let cell = |digit: &u8| match *digit {
             BLANK => '-',
             digit => char::from_digit(digit.into(), 16).unwrap().to_ascii_uppercase(),
@@ -320,7 +317,7 @@ fn boards_equal_the_oracle_one_at_a_time_and_in_batches() {
         let counted = gridmark_core::judge::hexudoku::fill(single);
         let counts = (counted.filled, counted.blank, counted.conflicts);
         assert_eq!(counts, (*filled as u16, *blank as u16, *conflicts as u16), "\n{text}");
-        assert_eq!(&shown(single), rows, "\n{text}");
+        assert_eq!(&rows_of(single), rows, "\n{text}");
     }
     for tier in Tier::available() {
         for size in [0, 1, 2, 31, 32, 33, 200] {

@@ -1,11 +1,11 @@
-//! The rules of the three judges once more, written to be read: slow, and sharing nothing with them.
+//! The rules of the three judges a second time: slow, simple, and without any code of the judges.
 
-#![expect(clippy::needless_range_loop, reason = "rows and columns are told by number")]
+#![expect(clippy::needless_range_loop, reason = "rows and columns have numbers")]
 
 use std::collections::BTreeSet;
 
 /// A broken rule: its code and its cell.
-pub type Told = (&'static str, String);
+pub type FaultAt = (&'static str, String);
 
 /// A cell, by row and column from 0.
 type Place = (usize, usize);
@@ -18,7 +18,7 @@ fn is_digit(text: u8) -> bool {
     (b'1'..=b'9').contains(&text)
 }
 
-/// The cells of the nine houses of each sort.
+/// The cells of all 27 houses, each with the code of a repeat in it.
 fn houses() -> Vec<(&'static str, Vec<Place>)> {
     let mut houses = Vec::new();
     for row in 0..9 {
@@ -41,7 +41,7 @@ fn houses() -> Vec<(&'static str, Vec<Place>)> {
     houses
 }
 
-/// The first cell of `region` whose digit stood earlier in it.
+/// The first cell of `region` whose digit occurs earlier in it.
 fn first_repeat(grid: &[Vec<u8>], region: &[Place]) -> Option<Place> {
     let mut seen = BTreeSet::new();
     for (row, column) in region {
@@ -53,7 +53,7 @@ fn first_repeat(grid: &[Vec<u8>], region: &[Place]) -> Option<Place> {
     None
 }
 
-fn digits_and_houses(grid: &[Vec<u8>]) -> (Vec<Told>, Vec<Told>) {
+fn digits_and_houses(grid: &[Vec<u8>]) -> (Vec<FaultAt>, Vec<FaultAt>) {
     let mut not_digits = Vec::new();
     for row in 0..9 {
         for column in 0..9 {
@@ -72,7 +72,7 @@ fn digits_and_houses(grid: &[Vec<u8>]) -> (Vec<Told>, Vec<Told>) {
 }
 
 /// What is wrong with the nine rows of a solution, without line ends.
-pub fn classic(rows: &[Vec<u8>], givens: &[u8]) -> Vec<Told> {
+pub fn classic(rows: &[Vec<u8>], givens: &[u8]) -> Vec<FaultAt> {
     let mut grid = Vec::new();
     let mut long = Vec::new();
     for (number, row) in rows.iter().enumerate() {
@@ -92,18 +92,18 @@ pub fn classic(rows: &[Vec<u8>], givens: &[u8]) -> Vec<Told> {
         row.resize(9, b' ');
         grid.push(row);
     }
-    let (mut told, repeats) = digits_and_houses(&grid);
-    told.extend(long);
+    let (mut faults, repeats) = digits_and_houses(&grid);
+    faults.extend(long);
     for row in 0..9 {
         for column in 0..9 {
             let (text, given) = (grid[row][column], givens[row * 9 + column]);
             if is_digit(text) && is_digit(given) && text != given {
-                told.push(("given-changed", name((row, column))));
+                faults.push(("given-changed", name((row, column))));
             }
         }
     }
-    told.extend(repeats);
-    told
+    faults.extend(repeats);
+    faults
 }
 
 /// The cages of a drawing, each in reading order, in the order of their first cells.
@@ -144,7 +144,7 @@ pub fn cages(drawing: &[&str]) -> Vec<Vec<Place>> {
 }
 
 /// What is wrong with a diagram that can be read.
-pub fn killer(text: &str) -> Vec<Told> {
+pub fn killer(text: &str) -> Vec<FaultAt> {
     let lines = text.lines().collect::<Vec<_>>();
     let (drawing, totals) = lines.split_at(19);
     let mut grid = Vec::new();
@@ -152,12 +152,12 @@ pub fn killer(text: &str) -> Vec<Told> {
         let line = drawing[2 * row + 1].as_bytes();
         grid.push((0..9).map(|column| line[4 * column + 2]).collect::<Vec<_>>());
     }
-    let (mut told, repeats) = digits_and_houses(&grid);
-    told.extend(repeats);
+    let (mut faults, repeats) = digits_and_houses(&grid);
+    faults.extend(repeats);
     let mut sums = Vec::new();
     for cage in cages(drawing) {
         if let Some(at) = first_repeat(&grid, &cage) {
-            told.push(("cage-repeat", name(at)));
+            faults.push(("cage-repeat", name(at)));
         }
         let line = totals.iter().map(|line| line.split_whitespace().collect::<Vec<_>>());
         let mut line = line.filter(|numbers| {
@@ -172,12 +172,12 @@ pub fn killer(text: &str) -> Vec<Told> {
             sums.push(("cage-sum", format!("r{}c{}", numbers[0], numbers[1])));
         }
     }
-    told.extend(sums);
-    told
+    faults.extend(sums);
+    faults
 }
 
-/// What Larry leaves of a board of 16 rows, and how many cells he fills, how many stay blank, and
-/// how many houses hold some digit twice at the start.
+/// A board of 16 rows after Larry's pass, how many cells he fills, how many stay blank, and how
+/// many houses hold some digit more than once at the start.
 pub fn hexudoku(board: &[String]) -> (Vec<String>, usize, usize, usize) {
     let mut grid =
         board.iter().map(|row| row.to_uppercase().chars().collect()).collect::<Vec<Vec<char>>>();

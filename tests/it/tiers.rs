@@ -1,4 +1,4 @@
-//! Tiers of the kernels: which one runs, and that they differ in nothing but speed.
+//! Tiers of the kernels: which one runs, and that only their speed differs.
 
 use super::core_kit::*;
 use super::oracle;
@@ -32,7 +32,7 @@ fn marks(tier: Tier, text: &[u8], found: &Found) -> Vec<Mark> {
     marks
 }
 
-/// All tiers give the same marks, and so does the way for cases that lie in no usual way.
+/// All tiers give the same marks, and so does the way for cases that are not regular.
 fn check(kind: Kind, text: &[u8]) -> Vec<Mark> {
     let mut found = found(kind, text);
     let expected = marks(Tier::Portable, text, &found);
@@ -44,7 +44,7 @@ fn check(kind: Kind, text: &[u8]) -> Vec<Mark> {
     expected
 }
 
-/// Some cases of a kind, of which a part is wrong.
+/// Cases of a kind, of which the share `faulty` is faulty.
 fn text_of(kind: Kind, cases: u64, seed: u64, faulty: f64) -> Vec<u8> {
     let options = Options { faulty, seed, solutions_per_block: 1 + seed as u32 % 70 };
     let (mut text, mut answers) = (Vec::new(), Vec::new());
@@ -53,7 +53,7 @@ fn text_of(kind: Kind, cases: u64, seed: u64, faulty: f64) -> Vec<u8> {
 }
 
 #[test]
-fn where_text_lies_in_memory_and_how_many_cases_it_holds_makes_no_difference() {
+fn the_place_in_memory_and_the_number_of_cases_make_no_difference() {
     for kind in Kind::ALL {
         for end in [b"\n".as_slice(), b"\r\n"] {
             for offset in 0..64 {
@@ -68,13 +68,13 @@ fn where_text_lies_in_memory_and_how_many_cases_it_holds_makes_no_difference() {
 }
 
 #[test]
-fn cases_as_nearly_all_are_lie_in_rows() {
+fn regular_cases_are_found_as_such() {
     for kind in Kind::ALL {
         for (end, rows) in [(b"\n".as_slice(), Rows::Lf), (b"\r\n", Rows::CrLf)] {
             let text = with_ends(&text_of(kind, 40, 9, 0.0), &[end]);
             let cases = found(kind, &text).cases;
             assert_eq!(cases.len(), 40);
-            // The end of the last diagram is known by the end of the file alone.
+            // The last diagram ends with the file, which is not regular.
             let all = &cases[..if kind == Kind::Killer { 39 } else { 40 }];
             assert!(all.iter().all(|case: &Case| case.rows == rows), "{kind}");
         }
@@ -82,13 +82,13 @@ fn cases_as_nearly_all_are_lie_in_rows() {
 }
 
 #[test]
-fn solutions_that_lie_in_different_ways_get_the_same_marks_side_by_side() {
+fn solutions_of_different_layouts_get_the_same_marks_side_by_side() {
     let chance = &mut Chance(80);
     for seed in 0..40 {
         let lf = text_of(Kind::Classic, 100, seed, 0.3);
         let cases = found(Kind::Classic, &lf).cases;
         let expected = check(Kind::Classic, &lf);
-        // Each solution with line ends of its own; some in no usual way.
+        // Each solution has line ends of its own; some are not regular.
         let (mut text, mut done) = (Vec::new(), 0);
         for case in &cases {
             text.extend_from_slice(&lf[done..case.start]);
@@ -120,8 +120,8 @@ fn bytes_that_matter_get_the_same_marks_in_all_tiers() {
     }
 }
 
-/// The walls between the cells of a drawing that leave one cage of all cells which a path goes
-/// through, and cut everything off that the path does not.
+/// The walls of a drawing, right and below, that make one cage of the cells on a path, and a cage
+/// of each other cell.
 fn walls_beside(path: &[usize]) -> (Vec<bool>, Vec<bool>) {
     let (mut right, mut below) = (vec![true; 81], vec![true; 81]);
     for two in path.windows(2) {
@@ -131,7 +131,7 @@ fn walls_beside(path: &[usize]) -> (Vec<bool>, Vec<bool>) {
     (right, below)
 }
 
-/// Row by row, each from the end where the one before stopped, in columns `0..width`.
+/// A path through columns `0..width`, row by row, in alternating directions.
 fn snake(width: usize) -> Vec<usize> {
     let row = |row: usize| {
         let column = move |i: usize| if row.is_multiple_of(2) { i } else { width - 1 - i };
@@ -140,7 +140,7 @@ fn snake(width: usize) -> Vec<usize> {
     (0..9).flat_map(row).collect()
 }
 
-/// From the first cell along the edge, and always on inwards.
+/// A path from the first cell along the edge, and then further inwards.
 fn spiral() -> Vec<usize> {
     let (mut path, mut seen) = (vec![0], [false; 81]);
     let (mut row, mut column, mut step) = (0isize, 0isize, (0, 1));
@@ -170,8 +170,8 @@ fn cages_of_any_shape_are_found_by_every_tier() {
     paths.push(spiral());
     let turned = paths.iter().map(|path| turned(path)).collect::<Vec<Vec<usize>>>();
     for path in paths.iter().chain(&turned) {
-        let grid = right_grid(chance);
-        // All of it is one cage; then it is cut into cages in which no digit repeats.
+        let grid = correct_grid(chance);
+        // First all of it is one cage; then it is divided into cages in which no digit repeats.
         let (mut right, mut below) = walls_beside(path);
         let whole = with_totals(drawing(&grid, &right, &below), chance);
         let mut digits = Vec::new();
@@ -188,7 +188,7 @@ fn cages_of_any_shape_are_found_by_every_tier() {
             let is_right = oracle::killer(text).is_empty();
             for text in [text.clone().into_bytes(), with_ends(text.as_bytes(), &[b"\r\n"])] {
                 let is_plain = [u32::from(is_right)].repeat(Tier::available().count());
-                assert_eq!(found_right(&text), is_plain, "{}", text.escape_ascii());
+                assert_eq!(correct_in_tiers(&text), is_plain, "{}", text.escape_ascii());
                 let marks = check(Kind::Killer, &text);
                 assert_eq!(marks[0] == Mark::Correct, is_right);
             }
@@ -197,19 +197,19 @@ fn cages_of_any_shape_are_found_by_every_tier() {
     }
 }
 
-/// What the kernel of each tier says of the diagrams of a text.
-fn found_right(text: &[u8]) -> Vec<u32> {
+/// Which diagrams of a text the kernel of each tier calls correct.
+fn correct_in_tiers(text: &[u8]) -> Vec<u32> {
     let found = found(Kind::Killer, text);
     Tier::available().map(|tier| kernel::killer(tier, text, &found.cases)).collect()
 }
 
 #[test]
-fn right_diagrams_are_found_right_at_once_by_every_tier() {
+fn regular_correct_diagrams_are_correct_for_the_kernels_of_every_tier() {
     for cases in 1..=kernel::LANES as u64 {
         for end in [b"\n".as_slice(), b"\r\n"] {
             let text = with_ends(&text_of(Kind::Killer, cases, cases, 0.0), &[end]);
             let all = u32::MAX >> (kernel::LANES as u64 - cases);
-            assert!(found_right(&text).iter().all(|right| *right == all), "{cases}");
+            assert!(correct_in_tiers(&text).iter().all(|right| *right == all), "{cases}");
         }
     }
 }
@@ -217,7 +217,7 @@ fn right_diagrams_are_found_right_at_once_by_every_tier() {
 #[test]
 fn every_byte_in_every_place_of_a_diagram_is_noticed_by_every_tier() {
     for end in [b"\n".as_slice(), b"\r\n"] {
-        let text = with_ends(right_diagram(&mut Chance(81)).as_bytes(), &[end]);
+        let text = with_ends(correct_diagram(&mut Chance(81)).as_bytes(), &[end]);
         for place in 0..text.len() {
             for byte in 0..=u8::MAX {
                 let mut changed = text.clone();
@@ -251,7 +251,7 @@ fn diagrams_with_some_bytes_changed_get_the_same_marks_in_all_tiers() {
     for number in 0..2000 {
         let text = match number % 3 {
             0 => any_diagram(chance),
-            _ => right_diagram(chance),
+            _ => correct_diagram(chance),
         };
         let text = if chance.one_in(3) { text.repeat(2) } else { text };
         let end: &[u8] = if chance.one_in(2) { b"\n" } else { b"\r\n" };
@@ -263,7 +263,7 @@ fn diagrams_with_some_bytes_changed_get_the_same_marks_in_all_tiers() {
                 1 => text.insert(at, chance.pick(b"1 +|-\n\r")),
                 2 => drop(text.remove(at)),
                 3 => text.swap(at, at / 2),
-                // A wall is taken away, or put where none was.
+                // A wall is removed or added.
                 4 => text[at] = if text[at] == b'|' { b' ' } else { b'|' },
                 _ => text[at] = chance.pick(b"123456789 -+|0\n\r"),
             }
@@ -276,7 +276,7 @@ fn diagrams_with_some_bytes_changed_get_the_same_marks_in_all_tiers() {
 
 #[test]
 fn every_byte_in_every_cell_of_a_grid_is_noticed_by_every_tier() {
-    let grid = right_grid(&mut Chance(78));
+    let grid = correct_grid(&mut Chance(78));
     let grid = <[u8; 81]>::try_from(grid).unwrap();
     for tier in Tier::available() {
         for cell in 0..81 {
@@ -294,12 +294,12 @@ fn every_byte_in_every_cell_of_a_grid_is_noticed_by_every_tier() {
 }
 
 #[test]
-fn houses_that_are_left_out_because_others_imply_them_are_right() {
+fn houses_that_kernels_skip_are_implied_by_others() {
     let chance = &mut Chance(79);
     for _ in 0..3000 {
-        let mut grid = right_grid(chance);
+        let mut grid = correct_grid(chance);
         for _ in 0..1 + chance.below(3) {
-            // Digits change places within a box, a row or a column, which stays right.
+            // Two digits of a house swap places, which leaves that house correct.
             let (house, a, b) = (chance.below(27), chance.below(9), chance.below(9));
             let place = |i: usize| match house / 9 {
                 0 => house % 9 * 9 + i,

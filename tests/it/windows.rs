@@ -50,10 +50,10 @@ fn any_text(chance: &mut Chance) -> Vec<u8> {
     for _ in 0..1 + chance.below(6) {
         let sort = if chance.one_in(4) { 3 + chance.below(10) } else { main };
         let mut piece = match sort {
-            0 => right_diagram(chance).into_bytes(),
+            0 => correct_diagram(chance).into_bytes(),
             1 => {
                 let solutions =
-                    (0..1 + chance.below(3)).map(|_| right_grid(chance)).collect::<Vec<_>>();
+                    (0..1 + chance.below(3)).map(|_| correct_grid(chance)).collect::<Vec<_>>();
                 block(&[b'*'; 81], &solutions)
             }
             2 => (any_board(chance, 4).join("\n") + "\n").into_bytes(),
@@ -122,10 +122,10 @@ fn windows_that_grow_by_one_byte_give_the_same_cases_and_marks() {
 #[test]
 fn every_split_in_two_gives_the_same_cases_and_marks() {
     let chance = &mut Chance(4000);
-    let diagram = right_diagram(chance);
+    let diagram = correct_diagram(chance);
     let (head, totals) = diagram.split_at(19 * 38);
     let boards = (any_board(chance, 4).join("\n") + "\n\n").repeat(2);
-    let grid = right_grid(chance);
+    let grid = correct_grid(chance);
     for text in [
         // A broken drawing without totals, and the next one right behind it.
         format!("{}{}{totals}", head.replacen('\n', "\n\u{a0}\n", 1), head),
@@ -148,7 +148,7 @@ fn every_split_in_two_gives_the_same_cases_and_marks() {
 #[test]
 fn a_byte_order_mark_behind_a_diagram_as_long_as_may_be_is_waited_for() {
     let chance = &mut Chance(5000);
-    let (diagram, next) = (right_diagram(chance), right_diagram(chance));
+    let (diagram, next) = (correct_diagram(chance), correct_diagram(chance));
     for end in ["\n", "\r\n"] {
         let diagram = diagram.trim_end().replace('\n', end);
         for length in LIMITS.case_bytes_max - 3..LIMITS.case_bytes_max + 3 {
@@ -172,7 +172,7 @@ fn cases_lie_in_order_and_within_the_limit() {
                 assert!(before <= case.start && case.start <= case.end, "{}", text.escape_ascii());
                 assert!(case.end <= text.len() as u64);
                 // The content of a case is limited; its last line end may come on top.
-                let judged = !matches!(case.told().0, "too-large" | "bad-diagram");
+                let judged = !matches!(case.outcome().0, "too-large" | "bad-diagram");
                 assert!(!judged || case.end - case.start <= LIMITS.case_bytes_max as u64 + 2);
                 before = case.end;
             }

@@ -1,4 +1,4 @@
-//! A file is graded, and all that comes of it is compared with what is expected.
+//! Grades a file and compares the cases, marks and rows with what is expected.
 
 use super::naive::{self, Case, Expected};
 use gridmark::model::rows::CaseRows;
@@ -8,10 +8,10 @@ use gridmark_core::board::Mark;
 use gridmark_core::format::{Found, Limits, Reader, Rows};
 use gridmark_core::judge::{Judge, Tier};
 
-/// Longer files may hold a case that is too large, which the naive reader knows nothing of.
+/// Longer files may hold a case that is too large, which the naive reader does not know.
 pub const TEXT_BYTES_MAX: usize = 60_000;
 
-/// Few missing cases, so that they do not take the time of others.
+/// Few missing cases, so that they take little time.
 const LIMITS: Limits = Limits { case_bytes_max: 65_536, missing_cases_max: 20 };
 
 /// Grades `text` in every tier.
@@ -26,7 +26,7 @@ pub fn check(forced: Option<Kind>, text: &[u8]) {
     assert_eq!(reader.kind(), kind);
     for tier in Tier::available() {
         let marks = marks(tier, text, &found);
-        assert_eq!(as_told(&found, &marks), expected, "{tier} {}", text.escape_ascii());
+        assert_eq!(as_expected(&found, &marks), expected, "{tier} {}", text.escape_ascii());
         if tier == Tier::best() {
             check_rows(kind, &marks);
             check_ways(tier, text, found.clone(), &marks);
@@ -41,9 +41,9 @@ fn marks(tier: Tier, text: &[u8], found: &Found) -> Vec<Mark> {
     marks
 }
 
-/// The cases as the naive reader tells them.
-fn as_told(found: &Found, marks: &[Mark]) -> Vec<Case> {
-    let told = found.cases.iter().zip(marks).map(|(case, mark)| Case {
+/// The cases in the form of the naive reader.
+fn as_expected(found: &Found, marks: &[Mark]) -> Vec<Case> {
+    let cases = found.cases.iter().zip(marks).map(|(case, mark)| Case {
         start: case.start,
         end: case.end,
         line: case.line,
@@ -52,8 +52,9 @@ fn as_told(found: &Found, marks: &[Mark]) -> Vec<Case> {
             Mark::Correct => Expected::Faults(Vec::new()),
             Mark::Wrong(faults) => {
                 assert!(!faults.is_empty());
-                let told = faults.iter().map(|fault| (fault.code().into(), fault.at().to_string()));
-                Expected::Faults(told.collect())
+                let cases =
+                    faults.iter().map(|fault| (fault.code().into(), fault.at().to_string()));
+                Expected::Faults(cases.collect())
             }
             Mark::Counted(counted) => {
                 let counts = [counted.filled, counted.blank, counted.conflicts].map(usize::from);
@@ -64,10 +65,10 @@ fn as_told(found: &Found, marks: &[Mark]) -> Vec<Case> {
             }
         },
     });
-    told.collect()
+    cases.collect()
 }
 
-/// The way for cases that lie in no usual way, and the one for a case alone, give the same marks.
+/// Cases get the same marks one by one, and as cases that are not regular.
 fn check_ways(tier: Tier, text: &[u8], mut found: Found, expected: &[Mark]) {
     let judge = Judge::new(tier);
     for (case, mark) in found.cases.iter().zip(expected).take(5) {

@@ -3,8 +3,8 @@
 use gridmark_core::format::{Found, Limits, Reader};
 use gridmark_core::judge::{Judge, Tier};
 
-/// What is taken for a checkpoint is one: the reader writes it down as another that is the same
-/// again, and whatever follows is read to its end.
+/// A text that is accepted as a checkpoint is one: the reader's own checkpoint resumes the same
+/// reader, and any file is read to its end from there.
 ///
 /// The first line is the checkpoint, the rest the file from there.
 pub fn checkpoint(bytes: &[u8]) {

@@ -3,8 +3,8 @@
 use gridmark::config::{Error, Loaded, load};
 use std::io::Write;
 
-/// Any settings file and any variables give settings, which written down give the same again, or a
-/// message that says where and what is wrong.
+/// Any settings file and any variables give settings, which give the same again when written to a
+/// file; or a message that says where and what is wrong.
 ///
 /// The bytes up to the first zero are the file, the lines behind it are variables.
 pub fn config(bytes: &[u8]) {

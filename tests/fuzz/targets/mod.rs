@@ -1,6 +1,6 @@
 //! What is fuzzed: functions of arbitrary bytes, which panic where gridmark breaks a promise.
 //!
-//! No bytes are bad input to them: whatever they are, they say what is to be tried.
+//! Any bytes are valid input to them: the bytes say what is tried.
 
 mod check;
 mod checkpoint;

@@ -1,6 +1,6 @@
 //! Bytes as a source of decisions.
 
-/// Takes decisions from bytes, one after the other; when they are used up all is zero.
+/// Takes decisions from bytes, in order; after the last byte all are zero.
 pub struct Steer<'a>(pub &'a [u8]);
 
 impl Steer<'_> {
@@ -16,7 +16,7 @@ impl Steer<'_> {
         usize::from(self.byte()) % bound
     }
 
-    /// A place in something that is longer than a byte can tell.
+    /// A number below `bound`, which may be more than a byte holds.
     pub fn place(&mut self, bound: usize) -> usize {
         (usize::from(self.byte()) * 256 + usize::from(self.byte())) % bound
     }

@@ -1,8 +1,10 @@
-//! Files that are nearly right, which bytes by themselves seldom are.
+//! Files that are nearly correct, which random bytes hardly ever are.
 
 use super::steer::Steer;
 use super::{KINDS, check};
-use crate::core_kit::{Chance, any_board, block, drawing, right_diagram, right_grid, with_totals};
+use crate::core_kit::{
+    Chance, any_board, block, correct_diagram, correct_grid, drawing, with_totals,
+};
 use gridmark_core::Kind;
 
 /// A file of some cases of one kind with a few flaws is graded as the oracle grades it.
@@ -38,7 +40,7 @@ pub fn structured(bytes: &[u8]) {
 
 const BETWEEN: [&[u8]; 6] = [b"", b"", b"\n", b" \t\n\n", b"\xEF\xBB\xBF", b"\n\xC2\xA0\n\xA0\n"];
 
-/// What may stand where something else ought to.
+/// Characters that may replace others.
 const CHARACTERS: &[u8] = b"123456789 0-+|.*xAf\n\r\t\xA0\xC2\xEF\xBB\xBF\0\x7F\xFF/:@G";
 
 fn changed(byte: u8, steer: &mut Steer) -> u8 {
@@ -53,14 +55,14 @@ fn chance(steer: &mut Steer) -> Chance {
     Chance(steer.byte().into())
 }
 
-/// A right grid, in which perhaps some cells are changed or exchanged.
+/// A correct grid, in which some cells may be changed or swapped.
 fn grid(steer: &mut Steer) -> Vec<u8> {
-    let mut grid = right_grid(&mut chance(steer));
+    let mut grid = correct_grid(&mut chance(steer));
     for _ in 0..steer.below(8).saturating_sub(3) {
         let (a, b) = (steer.below(81), steer.below(81));
         match steer.below(4) {
             0 => grid.swap(a, b),
-            // Both lie in one row, or in one column.
+            // Both are in one row, or in one column.
             1 => grid.swap(a, a / 9 * 9 + b % 9),
             2 => grid.swap(a, b / 9 * 9 + a % 9),
             _ => grid[a] = steer.pick(b"123456789 x0\xFF"),
@@ -71,10 +73,11 @@ fn grid(steer: &mut Steer) -> Vec<u8> {
 
 fn diagram(steer: &mut Steer) -> Vec<u8> {
     let mut text = match steer.below(3) {
-        0 => right_diagram(&mut chance(steer)),
+        0 => correct_diagram(&mut chance(steer)),
         sort => {
             let grid = grid(steer).iter().map(|cell| cell & 0x7F).collect::<Vec<_>>();
-            // With two bytes for eight walls, three quarters of them stand, or one quarter.
+            // Two bytes for eight walls, so that three quarters of all walls are there, or one
+            // quarter.
             let mut wall = Vec::new();
             while wall.len() < 162 {
                 let (a, b) = (steer.byte(), steer.byte());
@@ -85,7 +88,7 @@ fn diagram(steer: &mut Steer) -> Vec<u8> {
             with_totals(drawing(&grid, right, below), &mut chance(steer))
         }
     };
-    // A cage line is written in another way, or moves.
+    // A cage line changes its form or its place.
     for _ in 0..steer.below(4).saturating_sub(1) {
         let mut lines = text.lines().map(String::from).collect::<Vec<_>>();
         let (a, b) = (steer.place(lines.len()), steer.place(lines.len()));

@@ -1,4 +1,4 @@
-//! Where windows begin and end, and where reading is interrupted, makes no difference.
+//! Where windows begin and end, and where reading is resumed, makes no difference.
 
 use super::steer::Steer;
 use super::{KINDS, naive};
@@ -8,7 +8,7 @@ use gridmark_core::Kind;
 use gridmark_core::format::{Found, Limits, Reader};
 use std::io::{self, Read};
 
-/// Some times the limits: reading byte by byte takes its time.
+/// A few times the limits, since reading byte by byte is slow.
 const TEXT_BYTES_MAX: usize = 1 << 13;
 
 /// A file in any windows, with checkpoints between them and small limits, gives the cases and marks
@@ -75,7 +75,7 @@ fn repeated(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
-/// There is a case at least, and cases lie in the file, in order.
+/// There is at least one case, and the cases are in the file and in order.
 fn check_places(graded: &[Graded], text: &[u8]) {
     assert!(!graded.is_empty(), "{}", text.escape_ascii());
     let mut before = 0;
@@ -125,7 +125,7 @@ fn in_windows(
     }
 }
 
-/// An input that gives as many bytes at a time as it is told to.
+/// An input that returns the numbers of bytes in `sizes`, over and over.
 struct Trickle<'a> {
     text: &'a [u8],
     sizes: std::iter::Cycle<std::slice::Iter<'a, usize>>,

@@ -5,7 +5,7 @@ use super::*;
 const OPEN: [u8; 81] = [b'*'; 81];
 
 fn good() -> Vec<u8> {
-    right_grid(&mut Chance(1))
+    correct_grid(&mut Chance(1))
 }
 
 fn good_block(solutions: usize) -> Vec<u8> {
@@ -105,10 +105,10 @@ fn a_blank_line_inside_a_block_is_a_row() {
     let mut lines = text.lines().collect::<Vec<_>>();
     lines[12] = "";
     check(lines.join("\n"), "not-a-digit r3c1, correct");
-    // One line too many shifts all that follows, as it must.
+    // One line too many shifts all that follow.
     let mut lines = text.lines().collect::<Vec<_>>();
     lines.insert(10, "");
-    assert!(summary(told(lines.join("\n"))).ends_with(", trailing-data 29:1"));
+    assert!(summary(outcomes(lines.join("\n"))).ends_with(", trailing-data 29:1"));
 }
 
 #[test]
@@ -174,29 +174,29 @@ fn a_hostile_count_does_not_make_as_many_cases() {
 #[test]
 fn a_solution_or_row_that_is_too_large_costs_itself_alone() {
     let limits = Limits { case_bytes_max: 1024, ..Limits::default() };
-    let told = |text: &str| {
+    let outcome = |text: &str| {
         let graded = grade(None, limits, text.as_bytes());
-        summary(graded.iter().map(Graded::told).collect())
+        summary(graded.iter().map(Graded::outcome).collect())
     };
     let text = String::from_utf8(good_block(3)).unwrap();
     let mut lines = text.lines().collect::<Vec<_>>();
     let (long, half, most) = ("7".repeat(5000), "7".repeat(600), "7".repeat(1000));
     lines[19] = &most;
-    assert_eq!(told(&lines.join("\n")), "correct, too-large 23:1, correct");
+    assert_eq!(outcome(&lines.join("\n")), "correct, too-large 23:1, correct");
     lines[21] = &long;
-    assert_eq!(told(&lines.join("\n")), "correct, too-large 22:1, correct");
+    assert_eq!(outcome(&lines.join("\n")), "correct, too-large 22:1, correct");
     lines[19] = &long;
-    assert_eq!(told(&lines.join("\n")), "correct, too-large 20:1025, correct");
+    assert_eq!(outcome(&lines.join("\n")), "correct, too-large 20:1025, correct");
     (lines[19], lines[21]) = (&half, &half);
-    assert_eq!(told(&lines.join("\n")), "correct, too-large 22:1, correct");
+    assert_eq!(outcome(&lines.join("\n")), "correct, too-large 22:1, correct");
     lines[3] = &long;
-    assert_eq!(told(&lines.join("\n")), "bad-given 4:10, too-large 22:1, bad-given 4:10");
+    assert_eq!(outcome(&lines.join("\n")), "bad-given 4:10, too-large 22:1, bad-given 4:10");
     let mut lines = text.lines().collect::<Vec<_>>();
     lines[27] = &long;
-    assert_eq!(told(&lines[..28].join("\n")), "correct, too-large 28:1, truncated 29:1");
+    assert_eq!(outcome(&lines[..28].join("\n")), "correct, too-large 28:1, truncated 29:1");
     lines[18] = &long;
-    assert_eq!(told(&lines[..19].join("\n")), "too-large 19:1, truncated 20:1, truncated 20:1");
-    assert_eq!(told(&format!("1\n{long}")), "truncated 3:1");
+    assert_eq!(outcome(&lines[..19].join("\n")), "too-large 19:1, truncated 20:1, truncated 20:1");
+    assert_eq!(outcome(&format!("1\n{long}")), "truncated 3:1");
     let after = format!("{}{long}\n{}", String::from_utf8(good_block(1)).unwrap(), text);
-    assert_eq!(told(&after), "correct, too-large 20:1025, correct, correct, correct");
+    assert_eq!(outcome(&after), "correct, too-large 20:1025, correct, correct, correct");
 }

@@ -77,11 +77,11 @@ fn a_row_that_is_too_large_costs_the_board_alone() {
     let long = "-".repeat(5000);
     for (row, place) in [(1, "2:1"), (15, "16:1")] {
         let text = format!("{}{}{}", blank(), board(row, &long), blank());
-        let told = grade(None, limits, text.as_bytes()).iter().map(Graded::told).collect();
+        let outcomes = grade(None, limits, text.as_bytes()).iter().map(Graded::outcome).collect();
         let line = place.split(':').next().unwrap().parse::<usize>().unwrap() + 16;
-        assert_eq!(summary(told), format!("counted, too-large {line}:1, counted"));
+        assert_eq!(summary(outcomes), format!("counted, too-large {line}:1, counted"));
     }
     let text = format!("{}{}\n----\n\n{}", blank(), long, blank());
-    let told = grade(None, limits, text.as_bytes()).iter().map(Graded::told).collect();
-    assert_eq!(summary(told), "counted, too-large 17:1025, counted");
+    let outcomes = grade(None, limits, text.as_bytes()).iter().map(Graded::outcome).collect();
+    assert_eq!(summary(outcomes), "counted, too-large 17:1025, counted");
 }

@@ -1,4 +1,4 @@
-//! A killer diagram that is damaged costs itself alone: all others keep their answers and places.
+//! Damage to a killer diagram costs that diagram alone: all others keep their marks.
 
 use super::*;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 /// The lines of a diagram, the end of each included.
 type Lines = Vec<Vec<u8>>;
 
-/// What may stand in the place of a line, or beside it.
+/// Lines that may replace a line or be inserted.
 const STRAY_LINES: [&str; 8] = [
     "",
     "x",
@@ -18,7 +18,7 @@ const STRAY_LINES: [&str; 8] = [
     "+   +---+   +---+---+   +   +   +   +",
 ];
 
-/// Whether a damage keeps 19 lines to the drawing, or takes one away or adds one.
+/// What the damage does to the lines of a diagram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sort {
     Byte,
@@ -31,8 +31,7 @@ fn lines_of(text: &str) -> Lines {
     text.split_inclusive('\n').map(|line| line.as_bytes().to_vec()).collect()
 }
 
-/// Does some damage to one line, but not to the end of the last one, behind which is the next
-/// diagram.
+/// Damages one line, but not the end of the last one, behind which the next diagram begins.
 fn damage(sort: Sort, lines: &mut Lines, chance: &mut Chance) {
     let number = chance.below(lines.len());
     let last = lines.len() - 1;
@@ -51,10 +50,10 @@ fn damage(sort: Sort, lines: &mut Lines, chance: &mut Chance) {
             let stray = match chance.below(3) {
                 0 => lines[number][..chance.below(lines[number].len())].to_vec(),
                 1 => chance.pick(&STRAY_LINES).into(),
-                // Any other line of the drawing.
+                // Another line of the drawing.
                 _ => lines[chance.below(19)].trim_ascii_end().to_vec(),
             };
-            // A border at the end of a file is a drawing of which nothing else is there.
+            // A border at the end of a file would be a truncated drawing.
             let stray = if number == last && stray.starts_with(b"+") { b"x".into() } else { stray };
             lines[number] = [&stray[..], b"\n"].concat();
         }
@@ -63,8 +62,8 @@ fn damage(sort: Sort, lines: &mut Lines, chance: &mut Chance) {
                 true => chance.pick(&STRAY_LINES).into(),
                 false => lines[chance.below(lines.len())].trim_ascii_end().to_vec(),
             };
-            // Not before the first line nor behind the last one. A top border that is there twice may
-            // as well be a line too many of the diagram before it.
+            // Neither before the first line nor after the last one. A top border that occurs twice
+            // could also be a line too many of the diagram before it.
             let at = 1 + chance.below(last);
             if at > 1 || stray != lines[0].trim_ascii_end() {
                 lines.insert(at, [&stray[..], b"\n"].concat());
@@ -74,9 +73,9 @@ fn damage(sort: Sort, lines: &mut Lines, chance: &mut Chance) {
     }
 }
 
-/// The marks of all diagrams but one.
-fn others(marks: Vec<Mark>, but: usize) -> Vec<Mark> {
-    let others = marks.into_iter().enumerate().filter(|(number, _)| *number != but);
+/// The marks of all diagrams but the one with this number.
+fn others(marks: Vec<Mark>, damaged: usize) -> Vec<Mark> {
+    let others = marks.into_iter().enumerate().filter(|(number, _)| *number != damaged);
     others.map(|(_, mark)| mark).collect()
 }
 
@@ -95,7 +94,7 @@ fn check_damage(seed: u64, sort: Sort) {
         0 => singles(),
         1 => one_cage(chance),
         2 => any_diagram(chance),
-        _ => right_diagram(chance),
+        _ => correct_diagram(chance),
     });
     let mut diagrams = diagrams.map(|text| lines_of(&(text + between))).collect::<Vec<_>>();
     let text = |diagrams: &[Lines]| with_ends(&diagrams.concat().concat(), &[end]);
@@ -109,26 +108,20 @@ fn check_damage(seed: u64, sort: Sort) {
     diagrams[number].extend(lines_of(between));
     let text = text(&diagrams);
     let after = marks(&text);
-    let told = format!("{sort:?} in diagram {number}:\n{}", text.escape_ascii());
-    assert_eq!(after.len(), count, "{told}");
+    let context = format!("{sort:?} in diagram {number}:\n{}", text.escape_ascii());
+    assert_eq!(after.len(), count, "{context}");
     let (before, after) = (others(before, number), others(after, number));
-    // Lines differ behind a damage that adds some or takes them away.
+    // Line numbers differ behind damage that adds or removes lines.
     let same = before.iter().zip(&after).all(|(before, after)| match (before, after) {
         (Mark::Unreadable(before), Mark::Unreadable(after)) => before.code == after.code,
         _ => before == after,
     });
-    assert!(same, "{told}");
+    assert!(same, "{context}");
 }
 
-/// A diagram whose walls are only those around it.
+/// A diagram without walls inside.
 fn one_cage(chance: &mut Chance) -> String {
-    with_totals(drawing(&right_grid(chance), &[false; 81], &[false; 81]), chance)
-}
-
-/// A diagram of 81 cages: all its borders are like the top one.
-fn singles() -> String {
-    let chance = &mut Chance(2);
-    with_totals(drawing(&right_grid(chance), &[true; 81], &[true; 81]), chance)
+    with_totals(drawing(&correct_grid(chance), &[false; 81], &[false; 81]), chance)
 }
 
 proptest! {
@@ -155,7 +148,7 @@ proptest! {
     }
 }
 
-/// How many files each damage is tried on: 300, or `DAMAGE_ROUNDS`.
+/// How many files each kind of damage is tried on: `DAMAGE_ROUNDS`, by default 300.
 fn rounds() -> u32 {
     std::env::var("DAMAGE_ROUNDS").map_or(300, |rounds| rounds.parse().unwrap())
 }

@@ -3,13 +3,7 @@
 use super::*;
 
 fn good() -> String {
-    right_diagram(&mut Chance(1))
-}
-
-/// A good diagram of 81 cages: all its borders are like the top one.
-fn singles() -> String {
-    let chance = &mut Chance(2);
-    with_totals(drawing(&right_grid(chance), &[true; 81], &[true; 81]), chance)
+    correct_diagram(&mut Chance(1))
 }
 
 /// The good diagram with its lines changed.
@@ -19,12 +13,13 @@ fn changed(change: impl FnOnce(&mut Vec<String>)) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The good diagram, with a line that replaces line `number`, and another good diagram behind.
+/// The good diagram with line `number`, from 0, replaced, and another good diagram behind it.
 fn with_line(number: usize, line: &str) -> String {
     changed(|lines| lines[number] = line.into()) + &good()
 }
 
-/// Exchanges the byte at `column` of line `number`, both from 0.
+/// The good diagram with the byte at `column` of line `number`, both from 0, replaced, and another
+/// good diagram behind it.
 fn with_byte(number: usize, column: usize, byte: u8) -> Vec<u8> {
     let mut text = good().into_bytes();
     text[number * 38 + column] = byte;
@@ -60,19 +55,19 @@ fn cage_lines_may_have_blanks_around_and_between_and_blank_lines_among_them() {
 }
 
 #[test]
-fn a_cell_may_hold_anything_and_is_then_no_digit() {
+fn a_cell_may_hold_any_byte_which_is_then_not_a_digit() {
     for byte in [b' ', b'0', b'x', b'+', b'|', b'-', 0, 0xFF] {
         let mut text = with_byte(3, 6, byte);
         text.truncate(good().len());
         let graded = grade(None, Limits::default(), &text);
-        assert_eq!(graded[0].told(), ("not-a-digit", "r2c2".into()));
+        assert_eq!(graded[0].outcome(), ("not-a-digit", "r2c2".into()));
         let Mark::Wrong(faults) = &graded[0].mark else { panic!() };
         assert_eq!(faults.len(), 1, "{byte}: no sum is judged");
     }
 }
 
 #[test]
-fn wrong_bytes_of_a_drawing_are_told_where_they_stand() {
+fn wrong_bytes_of_a_drawing_are_reported_with_their_place() {
     for (line, column, byte, place) in [
         (0, 2, b' ', "1:3"),
         (0, 4, b'-', "1:5"),
@@ -142,15 +137,15 @@ fn messages_say_what_was_expected_and_what_was_found() {
 fn a_drawing_that_is_short_of_lines_or_has_too_many_costs_itself_alone() {
     for line in 0..19 {
         let text = changed(|lines| drop(lines.remove(line))) + &good();
-        let told = told_as(Kind::Killer, &text);
-        assert_eq!(told.len(), 2, "without line {line}");
-        assert_eq!((told[0].0, told[1].0), ("bad-diagram", "correct"), "without line {line}");
+        let found = outcomes_as(Kind::Killer, &text);
+        assert_eq!(found.len(), 2, "without line {line}");
+        assert_eq!((found[0].0, found[1].0), ("bad-diagram", "correct"), "without line {line}");
     }
     for line in 1..18 {
         let text = changed(|lines| lines.insert(line, lines[line].clone())) + &good();
-        let told = told(&text);
-        assert_eq!(told.len(), 2, "line {line} twice");
-        assert_eq!((told[0].0, told[1].0), ("bad-diagram", "correct"), "line {line} twice");
+        let found = outcomes(&text);
+        assert_eq!(found.len(), 2, "line {line} twice");
+        assert_eq!((found[0].0, found[1].0), ("bad-diagram", "correct"), "line {line} twice");
     }
     for text in ["", "1 1 5", "x"] {
         let broken = changed(|lines| lines.insert(6, text.into()));
@@ -159,7 +154,7 @@ fn a_drawing_that_is_short_of_lines_or_has_too_many_costs_itself_alone() {
 }
 
 #[test]
-fn a_drawing_with_borders_everywhere_is_no_two_diagrams() {
+fn a_drawing_with_borders_everywhere_is_one_diagram() {
     for line in 1..18 {
         let mut lines = singles().lines().map(String::from).collect::<Vec<_>>();
         lines.insert(line, lines[line].clone());
@@ -186,7 +181,7 @@ fn a_broken_drawing_without_cage_lines_costs_itself_alone() {
 }
 
 #[test]
-fn what_stands_before_the_first_drawing_is_one_case() {
+fn text_before_the_first_drawing_is_one_case() {
     check_as(Kind::Killer, format!("Puzzle 1\nby me\n{}", good()), "bad-diagram 1:1, correct");
     check_as(Kind::Killer, "1 1 5\n", "bad-diagram 1:1");
 }
@@ -210,7 +205,7 @@ fn a_file_that_ends_inside_a_drawing_is_truncated() {
 }
 
 #[test]
-fn cage_lines_that_are_not_three_numbers_are_told() {
+fn cage_lines_that_are_not_three_numbers_are_reported() {
     for (line, column) in [
         ("1", 2),
         ("1 1", 4),
@@ -257,7 +252,7 @@ fn each_cage_has_one_total() {
 }
 
 #[test]
-fn the_first_problem_is_told() {
+fn the_first_problem_is_reported() {
     let text = changed(|lines| {
         lines[19] = "x".into();
         lines[20] = "y".into();
@@ -271,29 +266,29 @@ fn the_first_problem_is_told() {
 #[test]
 fn a_diagram_that_is_too_large_costs_itself_alone() {
     let limits = Limits { case_bytes_max: 2000, ..Limits::default() };
-    let told = |text: String| {
+    let outcome = |text: String| {
         let graded = grade(Some(Kind::Killer), limits, text.as_bytes());
-        summary(graded.iter().map(Graded::told).collect())
+        summary(graded.iter().map(Graded::outcome).collect())
     };
     let long = "7".repeat(5000);
     let last = good().lines().count();
-    assert_eq!(told(with_line(20, &long)), "too-large 21:1, correct");
-    assert_eq!(told(with_line(5, &long)), "too-large 6:1, correct");
-    assert_eq!(told(long.clone() + "\n" + &good()), "too-large 1:2001, correct");
+    assert_eq!(outcome(with_line(20, &long)), "too-large 21:1, correct");
+    assert_eq!(outcome(with_line(5, &long)), "too-large 6:1, correct");
+    assert_eq!(outcome(long.clone() + "\n" + &good()), "too-large 1:2001, correct");
     let many = good() + &"1 1 5\n".repeat(2000) + &good();
-    assert!(told(many).ends_with(":1, correct"));
+    assert!(outcome(many).ends_with(":1, correct"));
     let borders = good().lines().next().unwrap().to_owned() + "\n";
-    assert_eq!(told(borders.repeat(90) + &good()), "too-large 53:1, correct");
+    assert_eq!(outcome(borders.repeat(90) + &good()), "too-large 53:1, correct");
     // Blank lines behind a diagram do not make it too large.
-    assert_eq!(told(good() + &"\n".repeat(5000) + &good()), "correct, correct");
+    assert_eq!(outcome(good() + &"\n".repeat(5000) + &good()), "correct, correct");
     assert_eq!(
-        told(good() + &" \r\n".repeat(5000) + "x\n" + &good()),
+        outcome(good() + &" \r\n".repeat(5000) + "x\n" + &good()),
         format!("correct, bad-diagram {}:1, correct", last + 5001)
     );
 }
 
 #[test]
-fn the_limit_is_met_to_the_byte() {
+fn the_size_limit_is_exact_to_the_byte() {
     // The line end is not part of the content.
     let length = singles().len() - 1;
     for limit in length - 3..length + 9 {
@@ -301,12 +296,12 @@ fn the_limit_is_met_to_the_byte() {
         for (between, content) in [("", 0), ("\n", 0), ("x\n", 2), ("  \n  x\n", 7)] {
             let text = singles() + between + &good();
             let graded = grade(None, limits, text.as_bytes());
-            let codes = graded.iter().map(|case| case.told().0).collect::<Vec<_>>();
+            let codes = graded.iter().map(|case| case.outcome().0).collect::<Vec<_>>();
             let expected: &[&str] = match limit {
                 _ if limit < length => &["too-large", "correct"],
                 _ if content == 0 => &["correct", "correct"],
                 _ if limit >= length + content => &["bad-cage-line", "correct"],
-                // The limit lies in the blanks: what follows them is no longer part of the case.
+                // The limit is in the blanks: the text behind them is not a part of the case.
                 _ if content == 7 && limit < length + 6 => &["correct", "bad-diagram", "correct"],
                 _ => &["too-large", "correct"],
             };
@@ -330,7 +325,7 @@ fn a_diagram_can_be_drawn_again() {
     }
 }
 
-/// Where the first line behind `from` is that begins as borders do, and how many lines are before it.
+/// Where the first line from `from` on is that begins like a border, and how many lines precede it.
 fn next_border(text: &[u8], from: usize) -> (usize, u64) {
     let (mut at, mut lines) = (from, 0);
     while !text[at..].starts_with(b"+-") {
@@ -344,7 +339,7 @@ fn next_border(text: &[u8], from: usize) -> (usize, u64) {
 }
 
 #[test]
-fn the_next_drawing_is_found_behind_cage_lines_of_any_number_and_look() {
+fn the_next_drawing_is_found_behind_any_cage_lines() {
     let chance = &mut Chance(71);
     for number in 0..600 {
         let end: &[u8] = if chance.one_in(2) { b"\n" } else { b"\r\n" };

@@ -1,5 +1,5 @@
-//! What files may look like, what is told of those that cannot be read, and how readers get back
-//! in step.
+//! Which files are read, what is said of the unreadable ones, and where reading continues after
+//! damage.
 
 use super::core_kit::*;
 use gridmark_core::Kind;
@@ -12,10 +12,10 @@ mod boards;
 mod damage;
 mod diagrams;
 
-/// What is told of each case, in one line: `correct, bad-count 1:1`.
-fn summary(told: Vec<(&'static str, String)>) -> String {
+/// The outcomes of all cases in one line: `correct, bad-count 1:1`.
+fn summary(outcomes: Vec<(&'static str, String)>) -> String {
     let mut line = String::new();
-    for (code, at) in told {
+    for (code, at) in outcomes {
         let comma = if line.is_empty() { "" } else { ", " };
         let space = if at.is_empty() { "" } else { " " };
         write!(line, "{comma}{code}{space}{at}").unwrap();
@@ -25,12 +25,18 @@ fn summary(told: Vec<(&'static str, String)>) -> String {
 
 fn check(text: impl AsRef<[u8]>, expected: &str) {
     let text = text.as_ref();
-    assert_eq!(summary(told(text)), expected, "{}", text.escape_ascii());
+    assert_eq!(summary(outcomes(text)), expected, "{}", text.escape_ascii());
 }
 
 fn check_as(kind: Kind, text: impl AsRef<[u8]>, expected: &str) {
     let text = text.as_ref();
-    assert_eq!(summary(told_as(kind, text)), expected, "{}", text.escape_ascii());
+    assert_eq!(summary(outcomes_as(kind, text)), expected, "{}", text.escape_ascii());
+}
+
+/// A diagram of 81 cages: all its borders are like the top one.
+fn singles() -> String {
+    let chance = &mut Chance(2);
+    with_totals(drawing(&correct_grid(chance), &[true; 81], &[true; 81]), chance)
 }
 
 /// The message of the only case that is unreadable.
@@ -105,7 +111,7 @@ fn a_file_of_unknown_format_is_one_case() {
     let long = vec![b'1'; 70_000];
     check(&long, "unknown-format 1:1");
     for kind in Kind::ALL {
-        // Where the kind is known, what is missing is a case of it.
+        // Where the kind is known, an empty file is a truncated case of it.
         for text in ["", "\n \u{a0}\r\n", "\u{feff}"] {
             check_as(kind, text, "truncated 1:1");
             let mut reader = Reader::new(Some(kind), Limits::default());
@@ -124,7 +130,7 @@ fn a_file_of_unknown_format_is_one_case() {
 }
 
 #[test]
-fn reading_the_end_twice_tells_nothing_twice() {
+fn reading_the_end_twice_finds_nothing_twice() {
     for text in ["", "x", "3\n", "0123456789abcdef\n", "+---+"] {
         let mut reader = Reader::new(None, Limits::default());
         let mut found = Found::default();
@@ -137,7 +143,7 @@ fn reading_the_end_twice_tells_nothing_twice() {
 }
 
 #[test]
-fn found_keeps_its_memory() {
+fn cleared_results_keep_their_memory() {
     let text = block(&[b'*'; 81], &[cyclic_square()]);
     let mut found = Found::default();
     Reader::new(None, Limits::default()).read(&text, true, &mut found);
@@ -161,7 +167,7 @@ fn a_block_in_two_windows_has_its_puzzle_in_each() {
 }
 
 #[test]
-fn texts_of_one_case_are_read_by_themselves() {
+fn the_text_of_one_case_is_read_by_itself() {
     assert_eq!(
         killer::diagram(b"", 7).unwrap_err().to_string().split(':').next(),
         Some("line 7, column 1")

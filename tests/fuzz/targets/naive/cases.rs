@@ -1,4 +1,4 @@
-//! The text of one case, read once more.
+//! The text of one case, read a second time.
 
 use super::{Expected, faults, integer, is_blank, lines, trim_end, trim_start, unreadable};
 use crate::oracle;
@@ -74,7 +74,7 @@ pub fn diagram(text: &[u8], line: usize) -> Expected {
     faults(oracle::killer(&[drawing, totals].concat().join("\n")))
 }
 
-/// A line of a drawing, with an `x` for whatever stands in a cell and is no digit.
+/// A line of a drawing, with an `x` in each cell that does not hold a digit.
 fn ascii(number: usize, line: &[u8]) -> String {
     let mut line = line.to_vec();
     if number % 2 == 1 {
@@ -85,7 +85,7 @@ fn ascii(number: usize, line: &[u8]) -> String {
     String::from_utf8(line).unwrap()
 }
 
-/// The column, from 0, of the first thing that is wrong with a line of a drawing.
+/// The column, from 0, of the first problem in a line of a drawing.
 fn drawing_problem(line: &[u8], number: usize) -> Option<usize> {
     let is_row = number % 2 == 1;
     if !line.starts_with(if is_row { b"|" } else { b"+" }) {
@@ -100,7 +100,8 @@ fn drawing_problem(line: &[u8], number: usize) -> Option<usize> {
             (false, _) if number == 0 || number == 18 => *text == BORDER[column],
             (false, 0) => *text == b'+',
             (false, part) => {
-                // All three of a wall are alike; the wall is told where it begins.
+                // All three characters of a wall are equal; a problem is reported where the wall
+                // begins.
                 let wall = &line[column + 1 - part..line.len().min(column + 4 - part)];
                 if !b"---".starts_with(wall) && !b"   ".starts_with(wall) {
                     return Some(column + 1 - part);
@@ -115,7 +116,7 @@ fn drawing_problem(line: &[u8], number: usize) -> Option<usize> {
     (line.len() != 37).then_some(line.len().min(37))
 }
 
-/// Row, column and total of a cage line, or the column, from 0, of what is wrong.
+/// Row, column and total of a cage line, or the column, from 0, of its first problem.
 fn cage_line(line: &[u8]) -> Result<[u64; 3], usize> {
     let line = trim_end(line);
     let mut rest = line;

@@ -1,7 +1,7 @@
-//! Reading once more, written to be read: a whole file in memory, line by line, without limits.
+//! Reading a second time, simply: a whole file in memory, line by line, without limits.
 //!
-//! Together with the oracle it says what the cases of a file are and which marks they get. It
-//! knows nothing of windows, batches, fast ways and messages.
+//! Together with the oracle it says what the cases of a file are and which marks they get. It has
+//! no windows, no batches, no fast paths and no messages, and shares no code with the readers.
 
 mod cases;
 
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A case, where it lies, and what its mark has to be.
+/// A case: its place in the file, and its expected mark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     pub start: usize,
@@ -36,11 +36,12 @@ fn unreadable(code: &str, line: usize, column: usize) -> Expected {
     Expected::Unreadable(code.into(), line as u64, column as u64)
 }
 
-fn faults(told: Vec<oracle::Told>) -> Expected {
-    Expected::Faults(told.into_iter().map(|(code, at)| (code.into(), at)).collect())
+fn faults(found: Vec<oracle::FaultAt>) -> Expected {
+    Expected::Faults(found.into_iter().map(|(code, at)| (code.into(), at)).collect())
 }
 
-/// The kind of a file and its cases; at most so many solutions that are missing at its end.
+/// The kind of a file and its cases, with at most `missing_max` cases for solutions that are
+/// missing at its end.
 pub fn grade(forced: Option<Kind>, bytes: &[u8], missing_max: u64) -> (Option<Kind>, Vec<Case>) {
     let (lines, known, cases) = (lines(bytes), HashMap::new(), Vec::new());
     let mut file = File { bytes, lines, at: 0, cases, known };
@@ -50,7 +51,7 @@ pub fn grade(forced: Option<Kind>, bytes: &[u8], missing_max: u64) -> (Option<Ki
     let start = file.offset(file.at);
     let Some(first) = file.next() else {
         let code = if forced.is_some() { "truncated" } else { "unknown-format" };
-        file.tell(start, bytes.len(), true, unreadable(code, 1, 1));
+        file.push(start, bytes.len(), true, unreadable(code, 1, 1));
         return (forced, file.cases);
     };
     let kind = forced.or_else(|| kind_of(first));
@@ -61,7 +62,7 @@ pub fn grade(forced: Option<Kind>, bytes: &[u8], missing_max: u64) -> (Option<Ki
         None => {
             let start = file.offset(file.at);
             let why = unreadable("unknown-format", file.at + 1, 1);
-            file.tell(start, start + first.len(), true, why);
+            file.push(start, start + first.len(), true, why);
         }
     }
     (kind, file.cases)
@@ -78,7 +79,7 @@ fn kind_of(line: &[u8]) -> Option<Kind> {
     }
 }
 
-/// Where a line starts, where its end begins, and where the next one starts.
+/// Where a line starts, where its line end starts, and where the next line starts.
 type Line = (usize, usize, usize);
 
 fn lines(bytes: &[u8]) -> Vec<Line> {
@@ -109,20 +110,20 @@ fn trim_start(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Of two that fit the longer one comes first.
+/// The longer of two that fit comes first.
 const BLANKS: [&[u8]; 4] = [b" ", b"\t", b"\xC2\xA0", b"\xA0"];
 
 fn is_blank(text: &[u8]) -> bool {
     trim_end(text).is_empty()
 }
 
-/// The number that one to nine digits are.
+/// The value of one to nine digits.
 fn integer(text: &[u8]) -> Option<u64> {
     let is_number = (1..=9).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
     is_number.then(|| String::from_utf8_lossy(text).parse().unwrap())
 }
 
-/// A line without byte-order marks in front.
+/// A line without leading byte-order marks.
 fn bare(mut line: &[u8]) -> &[u8] {
     while line.starts_with(MARK) {
         line = &line[MARK.len()..];
@@ -130,8 +131,8 @@ fn bare(mut line: &[u8]) -> &[u8] {
     line
 }
 
-/// What a line looks like in a drawing or below it.
-fn look(line: &[u8]) -> &'static str {
+/// What a line could be, in a drawing or below it.
+fn shape_of(line: &[u8]) -> &'static str {
     let text = trim_start(trim_end(bare(line)));
     let words = text.split(|byte| *byte == b' ' || *byte == b'\t').map(trim_start);
     let mut words = words.filter(|word| !word.is_empty());
@@ -153,10 +154,10 @@ fn look(line: &[u8]) -> &'static str {
     }
 }
 
-/// How often borders and rows take turns.
-fn turns(looks: &[&str]) -> usize {
-    let is_border = |look: &str| look == "outer" || look == "border";
-    let pairs = looks.windows(2);
+/// How often borders and rows alternate.
+fn alternations(shapes: &[&str]) -> usize {
+    let is_border = |shape: &str| shape == "outer" || shape == "border";
+    let pairs = shapes.windows(2);
     let turn = |pair: &&[&str]| {
         (is_border(pair[0]) && pair[1] == "row") || (pair[0] == "row" && is_border(pair[1]))
     };
@@ -169,7 +170,8 @@ struct File<'a> {
     /// The next line.
     at: usize,
     cases: Vec<Case>,
-    /// Texts that were judged before, in this block if they are solutions: the oracle is slow.
+    /// The marks of texts that were judged before, of solutions only those of this block: the
+    /// oracle is slow.
     known: HashMap<&'a [u8], Expected>,
 }
 
@@ -183,7 +185,7 @@ impl<'a> File<'a> {
         self.lines.get(line).map_or(self.bytes.len(), |line| line.0)
     }
 
-    /// The next line, at a place where a case may start: byte-order marks are no part of it.
+    /// The next line, where a case may start: leading byte-order marks are not part of it.
     fn next(&mut self) -> Option<&'a [u8]> {
         while self.content(self.at)?.starts_with(MARK) {
             self.lines[self.at].0 += MARK.len();
@@ -198,12 +200,12 @@ impl<'a> File<'a> {
         self.next().is_some_and(is_blank)
     }
 
-    /// A case whose first line is the next one.
-    fn tell(&mut self, start: usize, end: usize, block_end: bool, mark: Expected) {
+    /// Adds a case whose first line is the next one.
+    fn push(&mut self, start: usize, end: usize, block_end: bool, mark: Expected) {
         self.cases.push(Case { start, end, line: self.at as u64 + 1, block_end, mark });
     }
 
-    /// The mark of a text, whose place is no part of it unless it is unreadable.
+    /// The mark of a text, kept for equal texts; that of an unreadable one depends on its place.
     fn judged(&mut self, text: &'a [u8], judge: impl FnOnce() -> Expected) -> Expected {
         if let Some(mark) = self.known.get(text) {
             return mark.clone();
@@ -224,7 +226,7 @@ impl<'a> File<'a> {
             let (start, (end, next)) = (self.offset(self.at), self.diagram_end());
             let (text, line) = (&self.bytes[start..end], self.at + 1);
             let mark = self.judged(text, || diagram(text, line));
-            self.tell(start, end, true, mark);
+            self.push(start, end, true, mark);
             self.at = next;
         }
     }
@@ -252,11 +254,11 @@ impl<'a> File<'a> {
             .all(|number| bare_line(self.at + number).starts_with(first_byte(number)));
         let whole = before >= 19 && as_drawn && trim_end(bare_line(self.at + 18)) == BORDER;
 
-        let looks = self.looks(line);
-        let first = look(&self.content(line).unwrap()[..self.length(line).min(1024)]);
+        let shapes = self.shapes(line);
+        let first = shape_of(&self.content(line).unwrap()[..self.length(line).min(1024)]);
         let is_drawing = |from: usize| {
-            let lines = looks.get(from..from + 19);
-            lines.is_some_and(|lines| lines[0] == "outer" && turns(lines) == 18)
+            let lines = shapes.get(from..from + 19);
+            lines.is_some_and(|lines| lines[0] == "outer" && alternations(lines) == 18)
         };
         if first == "total" || first == "blank" {
             return false;
@@ -271,34 +273,35 @@ impl<'a> File<'a> {
         if before < 19 || is_drawing(1) {
             return false;
         }
-        let is_border = |look: &str| look == "outer" || look == "border";
-        let next = looks.iter().skip(1).find(|look| **look != "blank");
-        let half_a_drawing = |looks: &[&str]| {
-            let up_to_total = looks.iter().take(19).take_while(|look| **look != "total");
-            turns(&up_to_total.copied().collect::<Vec<_>>()) >= 8
+        let is_border = |shape: &str| shape == "outer" || shape == "border";
+        let next = shapes.iter().skip(1).find(|shape| **shape != "blank");
+        let half_a_drawing = |shapes: &[&str]| {
+            let up_to_total = shapes.iter().take(19).take_while(|shape| **shape != "total");
+            alternations(&up_to_total.copied().collect::<Vec<_>>()) >= 8
         };
         if whole && is_border(first) {
-            let goes_on = looks.len() > 2
-                && (is_border(looks[2]) || looks[2] == "row")
+            let goes_on = shapes.len() > 2
+                && (is_border(shapes[2]) || shapes[2] == "row")
                 && !is_drawing(2)
-                && half_a_drawing(&looks[2..]);
+                && half_a_drawing(&shapes[2..]);
             return next != Some(&"total") || goes_on;
         }
         let begins_drawn = first == "row" || first == "border with digits";
-        let fits = looks.len() > 1 && (looks[1] == "row" || (begins_drawn && is_border(looks[1])));
-        fits && half_a_drawing(&looks)
+        let fits =
+            shapes.len() > 1 && (shapes[1] == "row" || (begins_drawn && is_border(shapes[1])));
+        fits && half_a_drawing(&shapes)
     }
 
     fn length(&self, line: usize) -> usize {
         self.lines[line].1 - self.lines[line].0
     }
 
-    /// How the next 21 lines look, of which those count that end within a kilobyte.
-    fn looks(&self, line: usize) -> Vec<&'static str> {
+    /// The shapes of the next 21 lines, as far as they end within a kilobyte.
+    fn shapes(&self, line: usize) -> Vec<&'static str> {
         let start = self.offset(line);
         let lines = self.lines[line..].iter().take(21);
         let near = lines.take_while(|(_, stop, _)| stop - start < 1024);
-        near.map(|(start, stop, _)| look(&self.bytes[*start..*stop])).collect()
+        near.map(|(start, stop, _)| shape_of(&self.bytes[*start..*stop])).collect()
     }
 
     fn blocks(&mut self, missing_max: u64) {
@@ -306,7 +309,7 @@ impl<'a> File<'a> {
         while let Some(content) = self.next() {
             let text = trim_start(trim_end(content));
             let number = integer(text);
-            // Nine digits behind a block are a row too much rather than a number of solutions.
+            // Nine digits behind a block are a row too many rather than a number of solutions.
             if number.is_some_and(|n| n > 0) && !(after_block && text.len() == 9) {
                 self.at += 1;
                 self.block(number.unwrap(), missing_max);
@@ -317,7 +320,7 @@ impl<'a> File<'a> {
                 let is_zero = number == Some(0) && text.len() < 9;
                 let code = if after_block && !is_zero { "trailing-data" } else { "bad-count" };
                 let (start, end) = (self.offset(self.at), self.offset(self.at + 1));
-                self.tell(start, end, true, unreadable(code, self.at + 1, 1));
+                self.push(start, end, true, unreadable(code, self.at + 1, 1));
                 self.at += 1;
                 let is_count = |content| {
                     let text = trim_start(trim_end(content));
@@ -330,7 +333,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// A puzzle and so many solutions.
+    /// Adds the solutions of a block, which begins with its puzzle.
     fn block(&mut self, solutions: u64, missing_max: u64) {
         self.known.clear();
         let mut givens = Vec::new();
@@ -356,18 +359,18 @@ impl<'a> File<'a> {
             let mark = bad.clone().unwrap_or_else(|| {
                 self.judged(&self.bytes[start..end], || faults(oracle::classic(&rows, &givens)))
             });
-            self.tell(start, end, number + 1 == solutions, mark);
+            self.push(start, end, number + 1 == solutions, mark);
             self.at += 9;
         }
     }
 
-    /// So many solutions are missing, of the first of which so many rows are there.
+    /// Adds `missing` solutions that are missing, of the first of which `rows` rows are there.
     fn missing(&mut self, missing: u64, rows: usize, missing_max: u64) {
         let end = self.bytes.len();
-        let told = missing.min(missing_max.max(1));
+        let listed = missing.min(missing_max.max(1));
         let why = unreadable("truncated", self.at + rows + 1, 1);
-        for number in 1..=told {
-            self.tell(self.offset(self.at), end, number == told, why.clone());
+        for number in 1..=listed {
+            self.push(self.offset(self.at), end, number == listed, why.clone());
             self.at = self.lines.len();
         }
     }
@@ -385,7 +388,7 @@ impl<'a> File<'a> {
                 let (start, end) = (self.offset(self.at), self.offset(next));
                 let (text, line) = (&self.bytes[start..end], self.at + 1);
                 let mark = self.judged(text, || board(text, line));
-                self.tell(start, end, true, mark);
+                self.push(start, end, true, mark);
             }
             self.at = next;
         }
