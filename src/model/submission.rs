@@ -155,7 +155,7 @@ pub struct Claimed {
     pub tries: u32,
     /// How often a process has died while it was graded, as far as that may be its fault. If it has,
     /// nothing else is graded beside it.
-    pub deaths: u32,
+    pub crashes: u32,
     /// How far an earlier run has come, if it is a large one that was committed in part.
     pub progress: Option<Progress>,
 }

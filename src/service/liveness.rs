@@ -91,7 +91,7 @@ impl Liveness {
 
 fn graded(shared: &Shared) -> u64 {
     let published = &shared.published;
-    shared.under_way.moves()
+    shared.journal.progress_count()
         + published.submissions.load(Ordering::Relaxed)
         + published.cases.load(Ordering::Relaxed)
 }
@@ -111,7 +111,7 @@ fn verdict(state: &State, shared: &Shared, stuck_max: Duration) -> Result<(), St
     if long_tasks.value == 0 || long_tasks.moved_at.elapsed() > stuck_max {
         shared.health.live(stuck_max)?;
     }
-    let stand = shared.under_way.longest_stand();
+    let stand = shared.journal.longest_stall();
     if stand > stuck_max {
         return Err(format!("grading has not moved for {} seconds", stand.as_secs()));
     }

@@ -28,7 +28,7 @@ use crate::model::submission::Claimed;
 use crate::pipeline::publish::Published;
 use crate::pipeline::queue::Queue;
 use crate::store::archive::Archive;
-use crate::store::in_flight::UnderWay;
+use crate::store::in_flight::InFlightJournal;
 use crate::store::ledger::Ledger;
 use crate::telemetry::health::Health;
 use crate::telemetry::{Recorder, emit};
@@ -106,7 +106,7 @@ struct Shared {
     health: Arc<Health>,
     published: Arc<Published>,
     stopping: Arc<AtomicBool>,
-    under_way: Arc<UnderWay>,
+    journal: Arc<InFlightJournal>,
     /// How many parts of reports were rebuilt.
     rebuilt: Arc<AtomicU64>,
     liveness: Liveness,
@@ -217,7 +217,7 @@ impl Running {
 
     fn exit_now(&self) {
         // What is being graded is no suspect: the process was told to end.
-        self.shared.under_way.forget();
+        self.shared.journal.forget();
         #[expect(clippy::disallowed_methods, reason = "a second signal: end at once")]
         std::process::exit(EXIT_NOW);
     }

@@ -65,7 +65,7 @@ impl Stages {
             judge: Judge::new(shared.tier),
             budget: Arc::clone(&budget),
             results,
-            under_way: Arc::clone(&shared.under_way),
+            journal: Arc::clone(&shared.journal),
             give_back: Box::new(move |claimed, why| to_intake.return_file(claimed, why)),
             settings: Arc::clone(&shared.sections.grade),
             rules: rebuild::rules(settings),
@@ -77,11 +77,11 @@ impl Stages {
             shared.queue.drain(Drain::LeaveStarved);
         }
         let (suspects, claims): (Vec<Claimed>, Vec<Claimed>) =
-            claims.into_iter().partition(|claimed| claimed.deaths > 0);
+            claims.into_iter().partition(|claimed| claimed.crashes > 0);
         let (large, mut small): (Vec<Claimed>, Vec<Claimed>) =
             suspects.into_iter().partition(|suspect| shared.queue.is_streamed(suspect));
         // The least suspicious first, so that as many as possible are done before another crash.
-        small.sort_by_key(|suspect| (suspect.deaths, suspect.id));
+        small.sort_by_key(|suspect| (suspect.crashes, suspect.id));
         shared.queue.push_all(large);
 
         let publish = spawn("publish", move || publisher.run(&published))?;

@@ -12,7 +12,7 @@ use crate::model::submission::Claimed;
 use crate::pipeline::queue::Queue;
 use crate::store::archive::Archive;
 use crate::store::fail_point::Point;
-use crate::store::in_flight::UnderWay;
+use crate::store::in_flight::InFlightJournal;
 use crate::store::ledger::Ledger;
 use crate::store::lock::Lock;
 use crate::store::recovery::{look_for_loss, recover};
@@ -61,7 +61,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     rebuild.learn_order()?;
     rebuild.run()?;
     let path = paths.state().join("grading");
-    let (under_way, suspects) = UnderWay::open(&path, settings.grade.batch_files_max)
+    let (journal, suspects) = InFlightJournal::open(&path, settings.grade.batch_files_max)
         .map_err(|source| Error::State { path, source })?;
     let claims = recover(&ledger, &archive, &paths.reports(), &suspects)?;
     let health = Health::default();
@@ -78,7 +78,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         published: Arc::default(),
         // With --once, publishing gives up on a full disk instead of waiting for room.
         stopping: Arc::new(AtomicBool::new(mode.once)),
-        under_way: Arc::new(under_way),
+        journal: Arc::new(journal),
         rebuilt: Arc::default(),
         liveness: Liveness::default(),
         settings,

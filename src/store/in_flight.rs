@@ -1,8 +1,9 @@
-//! Which submissions are being graded, in a file that tells it when the process has died.
+//! The in-flight journal: a file that says which submissions are being graded, so that after a crash the
+//! next start knows its suspects.
 //!
-//! Each batch has a slot in it, which is written when grading begins and wiped when it ends. It is
-//! never synced: what a process has written outlives the process, though not a loss of power, and
-//! that is nobody's fault.
+//! Each batch has a slot in the file, which is written when grading begins and cleared when it ends. The
+//! file is never synced: what a process wrote outlives the process, though not a power loss, and power
+//! loss does not count as a failed try.
 
 use crate::telemetry::emit;
 use std::collections::HashMap;
@@ -14,46 +15,47 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The file begins with this, the size of a slot, and which run of the system it was written in.
+/// The file begins with this, followed by the size of a slot and the id of the boot in which it was
+/// written.
 const MAGIC: &[u8; 16] = b"gridmark grading";
 const HEADER_BYTES: usize = 64;
 /// The size of a number in the file.
 const WORD: usize = 8;
 
-/// What is being graded.
-pub struct UnderWay {
+/// The journal of the submissions that are being graded.
+pub struct InFlightJournal {
     file: File,
     slot_bytes: usize,
     slots: Mutex<Slots>,
-    /// Whether it is told that the file cannot be written.
-    is_told: AtomicBool,
+    /// Whether it was reported that the file cannot be written.
+    is_failure_reported: AtomicBool,
 }
 
 #[derive(Default)]
 struct Slots {
     free: Vec<u64>,
     made: u64,
-    /// When each slot that is in use, and does not wait for others, got on last.
-    got_on: HashMap<u64, Instant>,
-    /// How often any of them got on.
-    moves: u64,
+    /// The last progress of each slot that is in use and not paused.
+    last_progress: HashMap<u64, Instant>,
+    /// How often any slot made progress.
+    progress_count: u64,
 }
 
-/// What one batch holds in the file until it is dropped.
+/// The entry of one batch in the file, until this is dropped.
 pub struct Slot<'a> {
-    under_way: &'a UnderWay,
+    journal: &'a InFlightJournal,
     number: u64,
     files: usize,
 }
 
-impl UnderWay {
-    /// Begins the file at `path` anew, for batches of at most so many submissions; and tells, by
-    /// number, which ones were being graded when an earlier process died.
+impl InFlightJournal {
+    /// Empties the file at `path`, or creates it, for batches of at most `batch_files_max` submissions.
+    /// Also returns the ledger numbers of those that were being graded when an earlier process crashed.
     ///
     /// # Errors
     ///
-    /// If the file cannot be made.
-    pub fn open(path: &Path, batch_files_max: usize) -> io::Result<(UnderWay, Vec<i64>)> {
+    /// If the file cannot be read or created.
+    pub fn open(path: &Path, batch_files_max: usize) -> io::Result<(InFlightJournal, Vec<i64>)> {
         let boot = boot();
         let earlier = match std::fs::read(path) {
             Ok(bytes) => numbers(&bytes, &boot),
@@ -69,10 +71,18 @@ impl UnderWay {
         header[24..].copy_from_slice(&boot);
         file.write_all_at(&header, 0)?;
         let slots = Mutex::default();
-        Ok((UnderWay { file, slot_bytes, slots, is_told: AtomicBool::new(false) }, earlier))
+        Ok((
+            InFlightJournal {
+                file,
+                slot_bytes,
+                slots,
+                is_failure_reported: AtomicBool::new(false),
+            },
+            earlier,
+        ))
     }
 
-    /// These are being graded from now on, until what is returned is dropped.
+    /// Records that these submissions are being graded, until the slot is dropped.
     pub fn begin(&self, ids: &[i64]) -> Slot<'_> {
         let number = {
             let mut slots = self.slots();
@@ -80,7 +90,7 @@ impl UnderWay {
                 slots.made += 1;
                 slots.made - 1
             });
-            slots.get_on(number);
+            slots.progress(number);
             number
         };
         let files = ids.len().min(self.slot_bytes / WORD - 1);
@@ -88,25 +98,25 @@ impl UnderWay {
         bytes.extend_from_slice(&(files as u64).to_le_bytes());
         ids[..files].iter().for_each(|id| bytes.extend_from_slice(&id.to_le_bytes()));
         self.write(number, &bytes);
-        Slot { under_way: self, number, files }
+        Slot { journal: self, number, files }
     }
 
-    /// How often grading got on since the start.
-    pub fn moves(&self) -> u64 {
-        self.slots().moves
+    /// How often grading made progress since the start.
+    pub fn progress_count(&self) -> u64 {
+        self.slots().progress_count
     }
 
-    /// For how long the batch that got on least has not; waiting for others does not count.
-    pub fn longest_stand(&self) -> Duration {
+    /// The longest time for which a batch has made no progress; paused batches do not count.
+    pub fn longest_stall(&self) -> Duration {
         let slots = self.slots();
-        slots.got_on.values().map(Instant::elapsed).max().unwrap_or_default()
+        slots.last_progress.values().map(Instant::elapsed).max().unwrap_or_default()
     }
 
-    /// Nothing that is being graded is to be held responsible for the end that comes now.
+    /// Empties the file before an intended end, so that nothing in flight becomes a suspect.
     pub fn forget(&self) {
-        // Without a header the file says nothing, whatever is written to it.
+        // Without a header the next start ignores the file, also if slots are written to it later.
         if let Err(error) = self.file.set_len(0) {
-            self.tell(&error);
+            self.report(&error);
         }
     }
 
@@ -117,52 +127,52 @@ impl UnderWay {
     fn write(&self, slot: u64, bytes: &[u8]) {
         let at = HEADER_BYTES as u64 + slot * self.slot_bytes as u64;
         if let Err(error) = self.file.write_all_at(bytes, at) {
-            self.tell(&error);
+            self.report(&error);
         }
     }
 
-    fn tell(&self, error: &io::Error) {
-        if !self.is_told.swap(true, Ordering::Relaxed) {
+    fn report(&self, error: &io::Error) {
+        if !self.is_failure_reported.swap(true, Ordering::Relaxed) {
             emit::journal_failed(error);
         }
     }
 }
 
 impl Slots {
-    fn get_on(&mut self, number: u64) {
-        self.got_on.insert(number, Instant::now());
-        self.moves += 1;
+    fn progress(&mut self, number: u64) {
+        self.last_progress.insert(number, Instant::now());
+        self.progress_count += 1;
     }
 }
 
 impl Slot<'_> {
-    /// Grading gets on: a file, or a part of one, is done with.
-    pub fn get_on(&self) {
-        self.under_way.slots().get_on(self.number);
+    /// Records progress: a file, or a chunk of one, is done.
+    pub fn progress(&self) {
+        self.journal.slots().progress(self.number);
     }
 
-    /// Does something that waits for others, during which nothing is graded.
+    /// Clears the slot while `wait` runs, which waits for another stage and grades nothing.
     pub fn pause<T>(&self, wait: impl FnOnce() -> T) -> T {
-        self.under_way.write(self.number, &[0; WORD]);
-        self.under_way.slots().got_on.remove(&self.number);
+        self.journal.write(self.number, &[0; WORD]);
+        self.journal.slots().last_progress.remove(&self.number);
         let done = wait();
-        self.get_on();
-        self.under_way.write(self.number, &(self.files as u64).to_le_bytes());
+        self.progress();
+        self.journal.write(self.number, &(self.files as u64).to_le_bytes());
         done
     }
 }
 
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
-        self.under_way.write(self.number, &[0; WORD]);
-        let mut slots = self.under_way.slots();
-        slots.get_on(self.number);
-        slots.got_on.remove(&self.number);
+        self.journal.write(self.number, &[0; WORD]);
+        let mut slots = self.journal.slots();
+        slots.progress(self.number);
+        slots.last_progress.remove(&self.number);
         slots.free.push(self.number);
     }
 }
 
-/// What tells this run of the system from others; zeros where the system does not say.
+/// The id of this boot; zeros where the system has none.
 fn boot() -> [u8; HEADER_BYTES - 24] {
     let mut boot = [0; HEADER_BYTES - 24];
     let said = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -171,7 +181,7 @@ fn boot() -> [u8; HEADER_BYTES - 24] {
     boot
 }
 
-/// The numbers in a file that was written in this run of the system.
+/// The ledger numbers in a journal; none if it is from another boot.
 fn numbers(bytes: &[u8], boot: &[u8]) -> Vec<i64> {
     let Some((header, slots)) = bytes.split_at_checked(HEADER_BYTES) else {
         return Vec::new();
@@ -199,48 +209,48 @@ fn word(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    const NOBODY: [i64; 0] = [];
+    const NONE: [i64; 0] = [];
 
     #[test]
-    fn it_tells_what_was_begun_and_not_ended() {
+    fn it_lists_what_was_begun_and_not_ended() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("grading");
-        let (under_way, earlier) = UnderWay::open(&path, 3).expect("a new file");
-        assert_eq!(earlier, NOBODY);
-        let ended = under_way.begin(&[1, 2, 3]);
-        let begun = under_way.begin(&[4, 5]);
-        let waiting = under_way.begin(&[6]);
+        let (journal, earlier) = InFlightJournal::open(&path, 3).expect("a new file");
+        assert_eq!(earlier, NONE);
+        let ended = journal.begin(&[1, 2, 3]);
+        let begun = journal.begin(&[4, 5]);
+        let waiting = journal.begin(&[6]);
         drop(ended);
-        let again = under_way.begin(&[7]);
+        let again = journal.begin(&[7]);
         waiting.pause(|| {
-            assert_eq!(under_way.slots().got_on.len(), 2);
+            assert_eq!(journal.slots().last_progress.len(), 2);
             let (_, earlier) = reopened(&path);
             assert_eq!(earlier, [4, 5, 7]);
         });
         let (_, earlier) = reopened(&path);
         assert_eq!(earlier, [4, 5, 6, 7]);
-        assert_eq!(under_way.slots().got_on.len(), 3);
-        let moves = under_way.moves();
-        begun.get_on();
+        assert_eq!(journal.slots().last_progress.len(), 3);
+        let progress_count = journal.progress_count();
+        begun.progress();
         drop((begun, waiting, again));
-        assert_eq!(under_way.moves(), moves + 4);
-        assert_eq!(under_way.longest_stand(), Duration::ZERO);
-        assert_eq!(reopened(&path).1, NOBODY);
+        assert_eq!(journal.progress_count(), progress_count + 4);
+        assert_eq!(journal.longest_stall(), Duration::ZERO);
+        assert_eq!(reopened(&path).1, NONE);
     }
 
     /// A copy of the file, as the next process finds it.
-    fn reopened(path: &Path) -> (UnderWay, Vec<i64>) {
+    fn reopened(path: &Path) -> (InFlightJournal, Vec<i64>) {
         let copy = path.with_extension("copy");
         std::fs::copy(path, &copy).expect("a copy");
-        UnderWay::open(&copy, 9).expect("an earlier file")
+        InFlightJournal::open(&copy, 9).expect("an earlier file")
     }
 
     #[test]
-    fn neither_another_run_of_the_system_nor_noise_nor_an_end_in_order_says_anything() {
+    fn a_journal_of_another_boot_or_noise_or_an_orderly_end_lists_nothing() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("grading");
-        let (under_way, _) = UnderWay::open(&path, 3).expect("a new file");
-        let begun = under_way.begin(&[1]);
+        let (journal, _) = InFlightJournal::open(&path, 3).expect("a new file");
+        let begun = journal.begin(&[1]);
         let written = std::fs::read(&path).expect("the file");
         assert_eq!(numbers(&written, &boot()), [1]);
         let mut other_boot = written.clone();
@@ -248,14 +258,14 @@ mod tests {
         let mut other_size = written.clone();
         other_size[16..24].copy_from_slice(&[0; 8]);
         for bytes in [&other_boot, &other_size, &b"noise".repeat(50), &Vec::new()] {
-            assert_eq!(numbers(bytes, &boot()), NOBODY);
+            assert_eq!(numbers(bytes, &boot()), NONE);
         }
         for length in 0..written.len() {
             assert!(numbers(&written[..length], &boot()).len() <= 1);
         }
-        under_way.forget();
+        journal.forget();
         drop(begun);
-        let _begun = under_way.begin(&[2]);
-        assert_eq!(reopened(&path).1, NOBODY);
+        let _begun = journal.begin(&[2]);
+        assert_eq!(reopened(&path).1, NONE);
     }
 }

@@ -153,7 +153,7 @@ impl Words<'_> {
         let archived = self.settings.paths.archive().join(claimed.archived_as.as_path());
         let archived = escape::path(&archived);
         let Some(done) = &record.finished else {
-            let crashes = match claimed.deaths {
+            let crashes = match claimed.crashes {
                 0 => String::new(),
                 crashes => format!("; the process died while grading it, {}", times(crashes)),
             };

@@ -16,7 +16,7 @@ use crate::model::submission::{Claimed, Graded, Rules, Signature, Step, Tally};
 use crate::pipeline::queue::{Budget, Queue, Requeue};
 use crate::store::archive::{Archive, is_written};
 use crate::store::fail_point::Point;
-use crate::store::in_flight::{Slot, UnderWay};
+use crate::store::in_flight::{InFlightJournal, Slot};
 use crate::telemetry::emit;
 use gridmark_core::judge::Judge;
 use rayon::ThreadPool;
@@ -46,7 +46,7 @@ pub struct Parts {
     /// Where results go.
     pub results: SyncSender<Vec<Graded>>,
     /// Where it is written down what is being graded.
-    pub under_way: Arc<UnderWay>,
+    pub journal: Arc<InFlightJournal>,
     /// Gives a file back to intake because it changed while it was read, and says how.
     pub give_back: Box<dyn Fn(Claimed, String) + Send + Sync>,
     /// Its settings, which may change.
@@ -152,7 +152,7 @@ impl Grading {
 
     /// Opens a submission's file and makes sure that it is what was taken.
     fn open(&self, claimed: &Claimed) -> Result<(File, Signature), Trouble> {
-        self.look_at_deaths(claimed)?;
+        self.check_crashes(claimed)?;
         let opened = self.parts.archive.read(&claimed.archived_as);
         self.what_was_taken(opened, claimed)
     }
@@ -197,26 +197,26 @@ impl Grading {
     /// Writes down that these are being graded: all but those that are only to be failed, since of
     /// no death that comes now they are the cause.
     fn begin(&self, batch: &[Claimed]) -> Slot<'_> {
-        let tried = batch.iter().filter(|claimed| !self.has_died_too_often(claimed));
+        let tried = batch.iter().filter(|claimed| !self.has_crashed_too_often(claimed));
         let ids: Vec<i64> = tried.map(|claimed| claimed.id).collect();
-        let slot = self.parts.under_way.begin(&ids);
+        let slot = self.parts.journal.begin(&ids);
         if !ids.is_empty() {
             Point::GradingBegun.pass();
         }
         slot
     }
 
-    fn has_died_too_often(&self, claimed: &Claimed) -> bool {
-        claimed.deaths >= self.parts.settings.get().tries_max
+    fn has_crashed_too_often(&self, claimed: &Claimed) -> bool {
+        claimed.crashes >= self.parts.settings.get().tries_max
     }
 
     /// Fails what the process has died over too often.
-    fn look_at_deaths(&self, claimed: &Claimed) -> Result<(), Trouble> {
-        let deaths = claimed.deaths;
-        if !self.has_died_too_often(claimed) {
+    fn check_crashes(&self, claimed: &Claimed) -> Result<(), Trouble> {
+        let crashes = claimed.crashes;
+        if !self.has_crashed_too_often(claimed) {
             return Ok(());
         }
-        let times = if deaths == 1 { "once".to_owned() } else { format!("{deaths} times") };
+        let times = if crashes == 1 { "once".to_owned() } else { format!("{crashes} times") };
         Err(Trouble::FailedForGood(format!("the process died while it was graded, {times}")))
     }
 

@@ -36,7 +36,7 @@ impl Grading {
         let mut spent = Spent::default();
         for claimed in batch {
             let start = Instant::now();
-            slot.get_on();
+            slot.progress();
             match guarded(|| self.grade_small(&claimed, &mut files, &mut scratch)) {
                 Ok((kind, tally, step)) => {
                     if let Step::Finished { bytes, .. } = step {
@@ -78,7 +78,7 @@ impl Grading {
         files: &mut archive::Reader<'_>,
         scratch: &mut Scratch,
     ) -> Result<(Option<Kind>, Tally, Step), Trouble> {
-        self.look_at_deaths(claimed)?;
+        self.check_crashes(claimed)?;
         let Scratch { buffer, whole } = scratch;
         let bytes = self.read_whole(claimed, files, buffer)?;
         let text = &buffer[..bytes];

@@ -181,7 +181,7 @@ impl Grading {
         slot: &Slot<'_>,
     ) -> Result<(), Trouble> {
         let on_part = || {
-            slot.get_on();
+            slot.progress();
             if self.parts.queue.leaves_large() { Err(Trouble::Left) } else { Ok(()) }
         };
         if archive::hash_up_to(offset, file, hasher, on_part)? {
@@ -232,7 +232,7 @@ impl Grading {
         give_back: &Sender<Window>,
     ) -> Result<bool, Trouble> {
         for Chunk { window, marked, checkpoint } in chunks {
-            slot.get_on();
+            slot.progress();
             handed_on.hasher.update(window.consumed());
             let lost = |_| Err(Trouble::Failed("the thread that marked it is gone".into()));
             let Marked { rows, tally, took } = marked.recv().unwrap_or_else(lost)?;
@@ -252,7 +252,7 @@ impl Grading {
             let is_left = !is_last && self.parts.queue.leaves_large();
             let is_abandoned = self.parts.queue.is_abandoned();
             let is_parked = !(is_last || is_left || is_abandoned)
-                && claimed.deaths == 0
+                && claimed.crashes == 0
                 && handed_on.turn_ends <= Instant::now()
                 && self.parts.queue.has_large();
             if is_last || is_abandoned && !is_left {

@@ -15,7 +15,7 @@ fn file(id: i64, bytes: u64) -> Claimed {
         seen: None,
         though_open: false,
         tries: 0,
-        deaths: 0,
+        crashes: 0,
         progress: None,
     }
 }

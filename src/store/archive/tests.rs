@@ -39,7 +39,7 @@ fn claimed(name: &str, archived_as: &str) -> Claimed {
         seen: None,
         though_open: false,
         tries: 0,
-        deaths: 0,
+        crashes: 0,
         progress: None,
     }
 }

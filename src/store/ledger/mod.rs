@@ -226,7 +226,7 @@ impl Ledger {
                         seen: Some(file.signature),
                         though_open: file.though_open,
                         tries: 0,
-                        deaths: 0,
+                        crashes: 0,
                         progress: None,
                     })
                 })

@@ -209,7 +209,7 @@ fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
         None => None,
     };
     // Of tries, the ledger counts those over which the process died, until all is over.
-    let deaths = row.get("tries")?;
+    let crashes = row.get("tries")?;
     Ok(Claimed {
         id: row.get("id")?,
         name: row.get("name")?,
@@ -220,8 +220,8 @@ fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
         ready: Instant::now(),
         seen: None,
         though_open: false,
-        tries: deaths,
-        deaths,
+        tries: crashes,
+        crashes,
         progress,
     })
 }

@@ -165,15 +165,15 @@ fn deaths_count_until_a_large_submission_comes_further_and_only_while_it_is_open
     let ids = claims.iter().map(|claim| claim.id).collect::<Vec<_>>();
     ledger.count_deaths(&ids).expect("counted");
     ledger.count_deaths(&[ids[0], 99]).expect("counted");
-    let deaths = |ledger: &Ledger| -> Vec<u32> {
+    let crashes = |ledger: &Ledger| -> Vec<u32> {
         let open = ledger.open_claims().expect("open claims");
-        open.iter().map(|claim| claim.claimed.deaths).collect()
+        open.iter().map(|claim| claim.claimed.crashes).collect()
     };
-    assert_eq!(deaths(&ledger), [2, 1]);
+    assert_eq!(crashes(&ledger), [2, 1]);
     let further = Outcome::Progressed { id: ids[0], kind: None, cases: 0, progress: progress() };
     let commit = Commit { results: vec![further], ..Commit::default() };
     ledger.commit(&commit).expect("committed");
-    assert_eq!(deaths(&ledger), [0, 1]);
+    assert_eq!(crashes(&ledger), [0, 1]);
 }
 
 /// A ledger of format 1, as the gridmark of that time made it: `b` was done before `a`, in the same
@@ -221,7 +221,7 @@ fn an_older_ledger_is_brought_forward_and_a_copy_of_it_is_kept() {
     older_ledger(&path);
     let ledger = Ledger::open(&path).expect("the ledger, brought forward");
     let open = ledger.open_claims().expect("open claims");
-    assert_eq!((open[0].claimed.received_at_ms, open[0].claimed.deaths), (7, 0));
+    assert_eq!((open[0].claimed.received_at_ms, open[0].claimed.crashes), (7, 0));
     // Of the order only what the times tell is known for now.
     let guessed = [("b", 1, 3), ("c", 2, 2), ("d", 8, 5)];
     assert_eq!(pieces(&ledger), guessed.map(|(name, step, cases)| (name.to_owned(), step, cases)));
