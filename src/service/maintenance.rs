@@ -97,8 +97,8 @@ impl Maintenance {
         }
         emit::disk_free(if least_free == u64::MAX { 0 } else { least_free }, least);
         match trouble {
-            Some(reason) => self.shared.health.unwell("disk", reason),
-            None => self.shared.health.well("disk"),
+            Some(reason) => self.shared.health.set_not_ready("disk", reason),
+            None => self.shared.health.set_ready("disk"),
         }
     }
 }

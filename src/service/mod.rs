@@ -211,7 +211,7 @@ impl Running {
         emit::stopping(signal);
         self.maintenance.stopping();
         self.shared.stopping.store(true, Ordering::Release);
-        self.shared.health.unwell("stopping", "the service is stopping");
+        self.shared.health.set_not_ready("stopping", "the service is stopping");
         stages.drain();
     }
 

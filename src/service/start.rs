@@ -65,7 +65,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         .map_err(|source| Error::State { path, source })?;
     let claims = recover(&ledger, &archive, &paths.reports(), &suspects)?;
     let health = Health::default();
-    health.unwell("first scan", "the first scan of the inbox is not done");
+    health.set_not_ready("first scan", "the first scan of the inbox is not done");
     let listener = if mode.once { None } else { Some(listen(settings.http.listen, &mut lock)?) };
     let shared = Shared {
         sections: Sections::new(&settings),

@@ -1,11 +1,16 @@
 //! Whether the service is alive and ready, and why not.
+//!
+//! Ready: files are taken and graded. Each concern (the disk, the reports, the first scan) that
+//! prevents this is reported with its reason, which `/readyz` shows. Alive: every thread with a
+//! heartbeat has sent one lately. Only a bug or a hung system call makes a thread miss it, so only
+//! liveness justifies a restart.
 
 use crate::telemetry::emit;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What the stages say of themselves.
+/// The health of the service, as its stages report it.
 #[derive(Default)]
 pub struct Health {
     state: Mutex<State>,
@@ -13,11 +18,11 @@ pub struct Health {
 
 #[derive(Default)]
 struct State {
-    /// Why the service is not ready, by what is concerned.
+    /// Why the service is not ready, by concern.
     reasons: BTreeMap<&'static str, String>,
-    /// When each thread that must keep moving has shown itself last.
-    beats: BTreeMap<&'static str, Instant>,
-    /// Whether the last thing that was logged is that the service is ready.
+    /// The last heartbeat of each thread that must keep moving.
+    heartbeats: BTreeMap<&'static str, Instant>,
+    /// Whether the last log line about readiness said that the service is ready.
     was_ready: bool,
 }
 
@@ -26,49 +31,49 @@ impl Health {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is concerned is well from now on.
-    pub fn well(&self, what: &'static str) {
+    /// This concern no longer prevents the service from being ready.
+    pub fn set_ready(&self, concern: &'static str) {
         let mut state = self.state();
-        if state.reasons.remove(what).is_some() && state.reasons.is_empty() {
+        if state.reasons.remove(concern).is_some() && state.reasons.is_empty() {
             state.was_ready = true;
             emit::readiness(&[]);
         }
     }
 
-    /// What is concerned keeps the service from being ready, for this reason.
-    pub fn unwell(&self, what: &'static str, reason: impl Into<String>) {
+    /// This concern prevents the service from being ready, for this reason.
+    pub fn set_not_ready(&self, concern: &'static str, reason: impl Into<String>) {
         let reason = reason.into();
         let mut state = self.state();
-        let before = state.reasons.insert(what, reason.clone());
+        let before = state.reasons.insert(concern, reason.clone());
         if state.was_ready || before.is_some_and(|before| !says_the_same(&before, &reason)) {
             state.was_ready = false;
             emit::readiness(&[reason]);
         }
     }
 
-    /// Why what is concerned keeps the service from being ready, if it does.
-    pub fn reason(&self, what: &'static str) -> Option<String> {
-        self.state().reasons.get(what).cloned()
+    /// Why this concern prevents the service from being ready, if it does.
+    pub fn reason(&self, concern: &'static str) -> Option<String> {
+        self.state().reasons.get(concern).cloned()
     }
 
-    /// This thread moves.
-    pub fn beat(&self, thread: &'static str) {
-        self.state().beats.insert(thread, Instant::now());
+    /// A heartbeat of this thread.
+    pub fn heartbeat(&self, thread: &'static str) {
+        self.state().heartbeats.insert(thread, Instant::now());
     }
 
-    /// This thread has come to its end, in order.
-    pub fn rest(&self, thread: &'static str) {
-        self.state().beats.remove(thread);
+    /// This thread has ended as it should, and sends no more heartbeats.
+    pub fn ended(&self, thread: &'static str) {
+        self.state().heartbeats.remove(thread);
     }
 
-    /// Whether every thread still moves: none has not shown itself for longer than `stuck_max`.
+    /// Whether the last heartbeat of every thread is at most `stuck_max` old.
     ///
     /// # Errors
     ///
-    /// Which one is stuck, in words.
+    /// Which thread is stuck, as a message.
     pub fn live(&self, stuck_max: Duration) -> Result<(), String> {
         let state = self.state();
-        match state.beats.iter().find(|(_, beat)| beat.elapsed() > stuck_max) {
+        match state.heartbeats.iter().find(|(_, beat)| beat.elapsed() > stuck_max) {
             Some((thread, beat)) => {
                 Err(format!("{thread} has not moved for {} seconds", beat.elapsed().as_secs()))
             }
@@ -80,7 +85,7 @@ impl Health {
     ///
     /// # Errors
     ///
-    /// Why not, in words.
+    /// All reasons why not, as messages.
     pub fn ready(&self) -> Result<(), Vec<String>> {
         let state = self.state();
         if state.reasons.is_empty() {
@@ -91,7 +96,7 @@ impl Health {
     }
 }
 
-/// Whether two reasons differ in their numbers at the most: those change from moment to moment.
+/// Whether two reasons are equal apart from their numbers, which change all the time.
 fn says_the_same(one: &str, other: &str) -> bool {
     let words = |reason: &str| reason.replace(|letter: char| letter.is_ascii_digit(), "");
     words(one) == words(other)
@@ -108,25 +113,25 @@ mod tests {
     }
 
     #[test]
-    fn it_is_ready_when_nothing_stands_against_it() {
+    fn it_is_ready_once_no_reason_is_left() {
         let health = Health::default();
-        health.unwell("disk", "the disk is full");
-        health.unwell("ledger", "the ledger is not open");
+        health.set_not_ready("disk", "the disk is full");
+        health.set_not_ready("ledger", "the ledger is not open");
         let reasons = ["the disk is full".to_owned(), "the ledger is not open".to_owned()];
         assert_eq!(health.ready(), Err(reasons.to_vec()));
-        health.well("disk");
-        health.well("ledger");
+        health.set_ready("disk");
+        health.set_ready("ledger");
         assert_eq!(health.ready(), Ok(()));
     }
 
     #[test]
-    fn a_thread_that_rests_is_not_stuck() {
+    fn a_thread_that_has_ended_is_not_stuck() {
         let health = Health::default();
-        health.beat("intake");
+        health.heartbeat("intake");
         assert_eq!(health.live(Duration::from_secs(60)), Ok(()));
         let stuck = health.live(Duration::ZERO).expect_err("a thread that does not move");
         assert_eq!(stuck, "intake has not moved for 0 seconds");
-        health.rest("intake");
+        health.ended("intake");
         assert_eq!(health.live(Duration::ZERO), Ok(()));
     }
 }

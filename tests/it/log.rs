@@ -120,5 +120,7 @@ fn levels_count_for_all_or_for_parts() {
     }
     let log = Log { level: "gridmark=loud".into(), ..Log::default() };
     let error = subscriber(&log, Reader::Unknown, Kept::default()).err().unwrap();
-    assert_eq!(error.to_string(), "the setting log.level is `gridmark=loud`, which is no level");
+    let wanted = "the setting log.level is `gridmark=loud`, which is not a level; expected off, error, \
+                  warn, info, debug or trace";
+    assert_eq!(error.to_string(), wanted);
 }

@@ -228,11 +228,11 @@ impl Claiming {
         match self.ledger.claim(&candidates, now_ms, place) {
             Ok(claims) => {
                 Point::Claimed.pass();
-                self.health.well("claims");
+                self.health.set_ready("claims");
                 self.claimed = Batch { files: batch, claims };
             }
             Err(error) => {
-                self.health.unwell("claims", format!("cannot take files: {error}"));
+                self.health.set_not_ready("claims", format!("cannot take files: {error}"));
                 emit::claims_failed(batch.len(), &error);
                 for ready in batch {
                     settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER);
@@ -286,7 +286,7 @@ impl Claiming {
         match failed {
             Some(error) if is_of_the_disk(&error) => self.archive_failed(&error),
             Some(_) => self.probe_archive(),
-            None => self.health.well("archive"),
+            None => self.health.set_ready("archive"),
         }
         emit::claimed(by_event + by_scan);
         emit::found(Via::Event, by_event);
@@ -308,19 +308,19 @@ impl Claiming {
         if let Err(error) = self.ledger.release(ids) {
             // The next start finds claims whose files lie in the inbox, or nowhere, and releases
             // them.
-            self.health.unwell("claims", format!("cannot release claims: {error}"));
+            self.health.set_not_ready("claims", format!("cannot release claims: {error}"));
         }
     }
 
     fn archive_failed(&self, error: &io::Error) {
         let reason = format!("cannot move files into the archive: {error}");
-        self.health.unwell("archive", reason);
+        self.health.set_not_ready("archive", reason);
     }
 
     fn probe_archive(&self) {
         match self.archive.probe() {
             Err(error) => self.archive_failed(&error),
-            Ok(()) => self.health.well("archive"),
+            Ok(()) => self.health.set_ready("archive"),
         }
     }
 

@@ -121,7 +121,7 @@ impl Intake {
         self.scanning.start();
         while !self.mailbox.is_stopped() && !self.queue().is_abandoned() && !self.is_done_for_once()
         {
-            self.dependencies.health.beat("intake");
+            self.dependencies.health.heartbeat("intake");
             self.take_settings();
             self.read_mail();
             self.claiming.retry_returned(&mut self.settling);
@@ -134,7 +134,7 @@ impl Intake {
         self.claiming.release_claimed();
         self.report();
         self.drain();
-        self.dependencies.health.rest("intake");
+        self.dependencies.health.ended("intake");
         if self.dependencies.once {
             self.settling.len() + self.scanning.unreadable_folders()
         } else {
@@ -164,7 +164,7 @@ impl Intake {
             && (!self.queue().is_idle()
                 || self.queue().flow().in_flight_files > self.claiming.returned_files())
         {
-            self.dependencies.health.beat("intake");
+            self.dependencies.health.heartbeat("intake");
             self.put_back_returned();
             self.claiming.retry_returned(&mut self.settling);
             let _ = self.hints.recv_timeout(DRAIN_CHECK);

@@ -202,7 +202,7 @@ impl Scanning {
             return;
         }
         let reason = format!("cannot read the inbox {}: {error}", escape::path(&path));
-        self.health.unwell("inbox", reason);
+        self.health.set_not_ready("inbox", reason);
         if error.kind() == io::ErrorKind::NotFound {
             // Files can be dropped again as soon as it exists again.
             let _ = std::fs::create_dir_all(inbox);
@@ -223,8 +223,8 @@ impl Scanning {
         self.finished += 1;
         self.unreadable_folders = scan.unreadable_folders;
         self.watching.walked();
-        self.health.well("inbox");
-        self.health.well("first scan");
+        self.health.set_ready("inbox");
+        self.health.set_ready("first scan");
         if missed() {
             self.next_scan = Instant::now();
         }

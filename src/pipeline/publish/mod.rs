@@ -117,7 +117,7 @@ impl Publisher {
         let mut open = true;
         let mut all_committed = true;
         while open || !self.backlog.is_empty() {
-            self.parts.health.beat("publish");
+            self.parts.health.heartbeat("publish");
             match results.recv_timeout(self.patience()) {
                 Ok(graded) => self.backlog.extend(graded),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -134,7 +134,7 @@ impl Publisher {
                 self.look_after_reports();
             }
         }
-        self.parts.health.rest("publish");
+        self.parts.health.ended("publish");
         all_committed
     }
 
@@ -145,7 +145,7 @@ impl Publisher {
             Ok(()) => self.reports_are_well(),
             Err(error) => {
                 emit::commit_failed(&error);
-                self.parts.health.unwell("reports", error.to_string());
+                self.parts.health.set_not_ready("reports", error.to_string());
             }
         }
     }
@@ -153,7 +153,7 @@ impl Publisher {
     /// Unless there are marks that will not be written any more.
     fn reports_are_well(&self) {
         if !self.gave_up {
-            self.parts.health.well("reports");
+            self.parts.health.set_ready("reports");
         }
     }
 
@@ -202,7 +202,7 @@ impl Publisher {
         let pause_max = Duration::from_millis(self.parts.settings.get().retry_ms_max);
         let mut tries_at_the_end = 0;
         loop {
-            self.parts.health.beat("publish");
+            self.parts.health.heartbeat("publish");
             let start = Instant::now();
             match self.try_commit() {
                 Ok(bytes) => {
@@ -215,7 +215,7 @@ impl Publisher {
                 }
                 Err(error) => {
                     emit::commit_failed(&error);
-                    self.parts.health.unwell("reports", error.to_string());
+                    self.parts.health.set_not_ready("reports", error.to_string());
                     self.reports.roll_back();
                 }
             }

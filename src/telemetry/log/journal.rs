@@ -1,5 +1,5 @@
-//! Log lines for the journal of systemd: their level goes before them, and their time is the
-//! journal's business.
+//! Log lines for the journal of systemd: with a priority in front, and without a time, which the
+//! journal adds.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// What stands before a line that tells an error.
+/// The priority of a line about an error.
 pub const ERROR_PREFIX: &str = "<3>";
 
 /// Whether standard error is connected to the journal.
@@ -16,12 +16,12 @@ pub fn is_journal() -> bool {
     let Ok(stream) = std::env::var("JOURNAL_STREAM") else {
         return false;
     };
-    // A child of ours may have inherited the variable, and have another standard error.
+    // The variable is inherited by child processes, which may have another standard error.
     let found = rustix::fs::fstat(io::stderr());
     found.is_ok_and(|found| stream == format!("{}:{}", found.st_dev, found.st_ino))
 }
 
-/// One line for each event, with its level as syslog numbers it.
+/// One line for each event, with its level as a syslog number.
 pub(super) struct Lines;
 
 impl<S, N> FormatEvent<S, N> for Lines
@@ -43,7 +43,7 @@ where
         };
         let mut text = String::new();
         context.format_fields(Writer::new(&mut text), event)?;
-        // What comes behind the end of a line would be an entry of its own.
+        // Text after a line end would become an entry of its own.
         let line = text.replace('\n', "\\n").replace('\r', "\\r");
         writeln!(writer, "{prefix}{line}")
     }

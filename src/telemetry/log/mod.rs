@@ -1,4 +1,4 @@
-//! Sets up what is told on standard error.
+//! Sets up log lines on standard error.
 
 mod journal;
 
@@ -16,40 +16,42 @@ use tracing_subscriber::reload;
 /// Why there is no log.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The setting of the level is none.
-    #[error("the setting log.level is `{level}`, which is no level")]
+    /// The setting is not a level.
+    #[error(
+        "the setting log.level is `{level}`, which is not a level; expected off, error, warn, info, debug or trace"
+    )]
     Level {
         /// The setting.
         level: String,
         /// What is wrong with it.
         source: ParseError,
     },
-    /// This process logs already.
-    #[error("the log is set up twice in one process")]
+    /// The log of this process is set up already.
+    #[error("the log of this process is set up already")]
     Twice(#[from] tracing::subscriber::SetGlobalDefaultError),
-    /// Nothing is logged any more.
-    #[error("the level of the log cannot be changed")]
+    /// The log has ended.
+    #[error("cannot change the log level: the log has ended")]
     Over(#[from] reload::Error),
 }
 
-/// Who reads the log, as far as its format depends on that.
+/// The reader of the log, as far as the format depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// Nobody knows: a file, another program.
+    /// Not known: a file, or another program.
     Unknown,
-    /// A terminal that shows colours.
+    /// A terminal that may show colours.
     Terminal,
-    /// The journal of systemd, which has times, and levels, of its own.
+    /// The journal of systemd, which adds times and levels itself.
     Journal,
 }
 
 impl Reader {
-    /// Who reads standard error.
+    /// The reader of standard error.
     pub fn of_standard_error() -> Reader {
-        let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         if is_journal() {
             Reader::Journal
-        } else if io::stderr().is_terminal() && !is_unwanted {
+        } else if io::stderr().is_terminal() && !no_color {
             Reader::Terminal
         } else {
             Reader::Unknown
@@ -57,38 +59,38 @@ impl Reader {
     }
 }
 
-/// Changes what is logged.
+/// Changes the log level.
 pub struct Control {
     filter: reload::Handle<EnvFilter, Registry>,
 }
 
 impl Control {
-    /// Logs by this level from now on.
+    /// Sets the level.
     ///
     /// # Errors
     ///
-    /// It is none, or nothing is logged any more.
+    /// It is not a level, or the log has ended.
     pub fn set_level(&self, level: &str) -> Result<(), Error> {
         Ok(self.filter.reload(filter(level)?)?)
     }
 }
 
-/// Logs to standard error from now on, for all of the process.
+/// Starts logging to standard error.
 ///
 /// # Errors
 ///
-/// The level is none, or the process logs already.
+/// The level is not one, or the log of this process is set up already.
 pub fn start(log: &config::Log) -> Result<Control, Error> {
     let (subscriber, control) = subscriber(log, Reader::of_standard_error(), io::stderr)?;
     tracing::subscriber::set_global_default(subscriber)?;
     Ok(control)
 }
 
-/// What writes log lines to `writer`, in the format for this reader; and what controls it.
+/// A subscriber that writes log lines to `writer` in the format for this reader, and its control.
 ///
 /// # Errors
 ///
-/// The level is none.
+/// The level is not one.
 pub fn subscriber<W>(
     log: &config::Log,
     reader: Reader,
@@ -98,7 +100,7 @@ where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let (filter, handle) = reload::Layer::new(filter(&log.level)?);
-    // Telling on standard error that standard error is closed would end in a panic.
+    // Reporting on standard error that standard error is closed would panic.
     let lines = fmt::layer().with_writer(writer).log_internal_errors(false).with_ansi(false);
     let lines = match (log.format, reader) {
         (config::LogFormat::Json, _) => lines.json().flatten_event(true).boxed(),
