@@ -1,6 +1,6 @@
 //! `gridmark fill`: hexudoku boards as Lazy Larry leaves them.
 
-use super::{Error, windows};
+use super::{Error, chunks};
 use gridmark_core::Kind;
 use gridmark_core::format::CaseText;
 use gridmark_core::format::hexudoku::{self, Board};
@@ -28,15 +28,15 @@ pub struct Args {
 ///
 /// The input cannot be read, or standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
-    let mut windows = windows::open(args.file.as_deref(), Kind::Hexudoku)?;
+    let mut chunks = chunks::open(args.file.as_deref(), Kind::Hexudoku)?;
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut code = ExitCode::SUCCESS;
     let mut between = "";
-    while let Some(window) = windows.next()? {
-        for case in window.cases() {
+    while let Some(chunk) = chunks.next()? {
+        for case in chunk.cases() {
             let board = match &case.text {
                 CaseText::Unreadable(why) => Err(why.as_ref().clone()),
-                _ => hexudoku::board(window.text(case), case.line),
+                _ => hexudoku::board(chunk.text(case), case.line),
             };
             match board {
                 Ok(mut board) => {
@@ -46,7 +46,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
                     between = "\n";
                 }
                 Err(why) => {
-                    window.complain(&why);
+                    chunk.complain(&why);
                     code = ExitCode::FAILURE;
                 }
             }

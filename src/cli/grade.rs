@@ -1,11 +1,11 @@
 //! `gridmark grade`: marks files without the service and explains the marks on the terminal.
 
+use super::chunks::Chunks;
 use super::draw::Ink;
 use super::listing::{Listing, Output, Style, summary};
 use super::screen::Screen;
 use super::table::Table;
 use super::walk::{self, Submission};
-use super::windows::Windows;
 use super::{Error, print_error, tier};
 use crate::config::{Intake, Publish};
 use crate::model::rows::CaseRows;
@@ -117,18 +117,18 @@ impl Grading {
         let file = File::open(path).map_err(Error::io("read", path))?;
         let forced = kind_by_name(path.as_os_str().as_bytes());
         let rows = CaseRows::new(&submission.name, 1, Publish::default().neutralise_formulas);
-        let mut windows = Windows::new(path, file, forced, Limits::default());
+        let mut chunks = Chunks::new(path, file, forced, Limits::default());
         let mut offset = 0;
-        while let Some(window) = windows.next()? {
-            window.mark(self.judge, &mut self.marks);
-            for (case, mark) in window.cases().iter().zip(&self.marks) {
-                listing.case(&window, case, mark, &mut self.screen)?;
+        while let Some(chunk) = chunks.next()? {
+            chunk.mark(self.judge, &mut self.marks);
+            for (case, mark) in chunk.cases().iter().zip(&self.marks) {
+                listing.case(&chunk, case, mark, &mut self.screen)?;
                 if let Some(table) = &mut self.table {
-                    table.append(&rows, listing.cases(), window.kind, mark)?;
+                    table.append(&rows, listing.cases(), chunk.kind, mark)?;
                 }
             }
-            self.screen.advance(window.offset - offset);
-            offset = window.offset;
+            self.screen.advance(chunk.offset - offset);
+            offset = chunk.offset;
         }
         listing.end(&mut self.screen)
     }

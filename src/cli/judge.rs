@@ -1,6 +1,6 @@
 //! `gridmark judge`: the answers of the source problems, byte for byte.
 
-use super::{Error, tier, windows};
+use super::{Error, chunks, tier};
 use gridmark_core::Kind;
 use gridmark_core::board::Mark;
 use gridmark_core::judge::Judge;
@@ -37,17 +37,17 @@ pub struct Args {
 /// The input cannot be read, or standard output cannot be written.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     let judge = Judge::new(tier()?);
-    let mut windows = windows::open(args.file.as_deref(), args.kind)?;
+    let mut chunks = chunks::open(args.file.as_deref(), args.kind)?;
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut marks = Vec::new();
     let mut code = ExitCode::SUCCESS;
-    while let Some(window) = windows.next()? {
-        window.mark(judge, &mut marks);
-        for (case, mark) in window.cases().iter().zip(&marks) {
+    while let Some(chunk) = chunks.next()? {
+        chunk.mark(judge, &mut marks);
+        for (case, mark) in chunk.cases().iter().zip(&marks) {
             if let Mark::Unreadable(why) = mark {
-                window.complain(why);
+                chunk.complain(why);
                 code = ExitCode::FAILURE;
-                if window.is_empty_input {
+                if chunk.is_empty_input {
                     continue;
                 }
             }

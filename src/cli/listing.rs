@@ -1,8 +1,8 @@
 //! The table of marks on the terminal, with an explanation below each case that is not right.
 
 use super::Error;
+use super::chunks::Chunk;
 use super::draw::{self, Ink};
-use super::windows::Window;
 use crate::model::submission::Tally;
 use gridmark_core::Kind;
 use gridmark_core::board::{Fault, Mark, Verdict};
@@ -120,16 +120,16 @@ impl<'a> Listing<'a> {
     /// Adds the next case.
     pub(super) fn case(
         &mut self,
-        window: &Window<'_>,
+        chunk: &Chunk<'_>,
         case: &Case,
         mark: &Mark,
         output: &mut impl Output,
     ) -> Result<(), Error> {
-        self.kind = window.kind;
+        self.kind = chunk.kind;
         self.tally.count(mark);
         let right = matches!(mark.verdict(), Verdict::Correct | Verdict::Counted);
         if self.tally.cases() <= CASES_LISTED_MAX {
-            self.first.push((right, self.describe(window, case, mark)));
+            self.first.push((right, self.describe(chunk, case, mark)));
             return Ok(());
         }
         for (right, text) in self.first.drain(..) {
@@ -143,7 +143,7 @@ impl<'a> Listing<'a> {
         }
         if self.style.all || self.explained < CASES_EXPLAINED_MAX {
             self.explained += 1;
-            output.show(&self.describe(window, case, mark))
+            output.show(&self.describe(chunk, case, mark))
         } else {
             self.unexplained += 1;
             Ok(())
@@ -175,7 +175,7 @@ impl<'a> Listing<'a> {
     }
 
     /// The line of one case and its explanation.
-    fn describe(&self, window: &Window<'_>, case: &Case, mark: &Mark) -> String {
+    fn describe(&self, chunk: &Chunk<'_>, case: &Case, mark: &Mark) -> String {
         let answer = match (mark, self.kind) {
             (Mark::Unreadable(_), _) | (_, None) => "-".into(),
             (_, Some(kind)) => mark.answer(kind),
@@ -197,9 +197,9 @@ impl<'a> Listing<'a> {
         });
         let explained = match mark {
             Mark::Correct | Mark::Counted(_) => return text,
-            Mark::Wrong(faults) => self.draw(window, case, faults),
+            Mark::Wrong(faults) => self.draw(chunk, case, faults),
             Mark::Unreadable(why) => {
-                let (text, first_line) = window.text_from(case, why.line);
+                let (text, first_line) = chunk.text_from(case, why.line);
                 let line = draw::offending_line(text, first_line, why);
                 format!("{why}\n{}", line.unwrap_or_default())
             }
@@ -215,15 +215,15 @@ impl<'a> Listing<'a> {
     }
 
     /// The grid with the wrong cells marked, and every fault in words.
-    fn draw(&self, window: &Window<'_>, case: &Case, faults: &[Fault]) -> String {
+    fn draw(&self, chunk: &Chunk<'_>, case: &Case, faults: &[Fault]) -> String {
         let ink = self.style.ink;
         let mut text = match &case.text {
             CaseText::Classic { .. } => {
-                let solution = classic::solution(window.text(case));
+                let solution = classic::solution(chunk.text(case));
                 let bad = draw::bad_cells(faults, &solution.cells, None);
                 draw::classic(&solution, &bad, ink)
             }
-            CaseText::Killer => match killer::diagram(window.text(case), case.line) {
+            CaseText::Killer => match killer::diagram(chunk.text(case), case.line) {
                 Ok(diagram) => {
                     let cages = Some(&diagram.cage_of);
                     draw::killer(&diagram, &draw::bad_cells(faults, &diagram.cells, cages), ink)

@@ -3,6 +3,7 @@
 //! Each command is a module with its `Args` and its `run`.
 
 pub mod backup;
+mod chunks;
 pub mod completions;
 pub mod config;
 pub mod doctor;
@@ -23,7 +24,6 @@ mod target;
 pub mod verify;
 mod walk;
 pub mod why;
-mod windows;
 
 use crate::config::{Loaded, Origin};
 use crate::model::escape;

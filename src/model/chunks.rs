@@ -1,4 +1,7 @@
-//! An input read window by window, with the cases that lie in each; memory stays bounded.
+//! An input in chunks of whole cases, so that memory stays bounded whatever the input's size.
+//!
+//! A chunk is the window that the reader was given, with the cases that it found there. What the reader did not
+//! consume is the beginning of the next chunk.
 
 use gridmark_core::Kind;
 use gridmark_core::format::{Found, Reader};
@@ -6,34 +9,34 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many buffers that nobody needs are kept for later windows.
+/// How many unused buffers are kept for later chunks.
 const SPARES_MAX: usize = 8;
 
-/// An input that is read window by window.
+/// An input that is read chunk by chunk.
 ///
 /// ```
 /// use gridmark_core::format::{Limits, Reader};
-/// use gridmark::model::chunks::Windows;
+/// use gridmark::model::chunks::Chunks;
 ///
 /// let boards = "----------------\n".repeat(48);
-/// let mut windows = Windows::new(boards.as_bytes(), Reader::new(None, Limits::default()), 0, 2);
-/// let first = windows.next_window()?.expect("there is something to read");
+/// let mut chunks = Chunks::new(boards.as_bytes(), Reader::new(None, Limits::default()), 0, 2);
+/// let first = chunks.next_chunk()?.expect("there is something to read");
 /// assert_eq!(first.found().cases.len(), 2);
-/// windows.reuse(first);
-/// assert_eq!(windows.next_window()?.map(|window| window.found().cases.len()), Some(1));
+/// chunks.reuse(first);
+/// assert_eq!(chunks.next_chunk()?.map(|chunk| chunk.found().cases.len()), Some(1));
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct Windows<R> {
+pub struct Chunks<R> {
     input: R,
     reader: Reader,
     bytes_max: usize,
     cases_max: usize,
     buffer: Arc<Vec<u8>>,
-    /// Where in the buffer lies what was read and is not done with.
+    /// The part of the buffer that was read and is not consumed.
     rest: Range<usize>,
-    /// The input is at its end.
+    /// Whether the input is at its end.
     ended: bool,
-    /// The rest as it is holds more cases.
+    /// Whether the last chunk was cut short at `cases_max`, so that the rest may hold more cases.
     capped: bool,
     spare_buffers: Vec<Vec<u8>>,
     spare_found: Vec<Found>,
@@ -41,24 +44,25 @@ pub struct Windows<R> {
 
 /// A part of an input with the whole cases in it.
 ///
-/// It keeps what it refers to, so it can go to another thread; [`Windows::reuse`] takes its memory
-/// back.
-pub struct Window {
+/// It shares the buffer that it refers to, so it can go to another thread; [`Chunks::reuse`] takes its
+/// memory back.
+pub struct Chunk {
     buffer: Arc<Vec<u8>>,
-    shown: Range<usize>,
+    range: Range<usize>,
     consumed: usize,
     found: Found,
     kind: Option<Kind>,
     is_last: bool,
 }
 
-impl<R: Read> Windows<R> {
-    /// The windows of `input`, which stands where `reader` is: of at most `bytes_max` bytes, or twice
-    /// what the reader needs if that is more, and of about `cases_max` cases at most.
-    pub fn new(input: R, reader: Reader, bytes_max: usize, cases_max: usize) -> Windows<R> {
-        // Twice what is sure to be consumed in part: a full buffer always gets space again.
+impl<R: Read> Chunks<R> {
+    /// The chunks of `input`, whose next byte is the one at `reader`'s offset. A chunk has at most
+    /// `bytes_max` bytes, or twice what the reader needs if that is more, and about `cases_max` cases
+    /// at most.
+    pub fn new(input: R, reader: Reader, bytes_max: usize, cases_max: usize) -> Chunks<R> {
+        // Of this much the reader always consumes a part, so a full buffer gets space again.
         let bytes_max = bytes_max.max(2 * reader.window_bytes_min());
-        Windows {
+        Chunks {
             input,
             reader,
             bytes_max,
@@ -72,12 +76,12 @@ impl<R: Read> Windows<R> {
         }
     }
 
-    /// The next window, perhaps without cases; none behind the end of the input.
+    /// The next chunk, perhaps without cases; `None` after the end of the input.
     ///
     /// # Errors
     ///
     /// The input cannot be read.
-    pub fn next_window(&mut self) -> io::Result<Option<Window>> {
+    pub fn next_chunk(&mut self) -> io::Result<Option<Chunk>> {
         if !self.capped {
             if self.ended {
                 return Ok(None);
@@ -87,18 +91,18 @@ impl<R: Read> Windows<R> {
         let mut found = self.spare_found.pop().unwrap_or_default();
         found.clear();
         found.cases_max = self.cases_max;
-        let shown = self.rest.clone();
-        let consumed = self.reader.read(&self.buffer[shown.clone()], self.ended, &mut found);
+        let range = self.rest.clone();
+        let consumed = self.reader.read(&self.buffer[range.clone()], self.ended, &mut found);
         self.rest.start += consumed;
         self.capped = found.capped;
         let is_last = self.ended && !found.capped;
         let (buffer, kind) = (Arc::clone(&self.buffer), self.reader.kind());
-        Ok(Some(Window { buffer, shown, consumed, found, kind, is_last }))
+        Ok(Some(Chunk { buffer, range, consumed, found, kind, is_last }))
     }
 
-    /// Takes back the memory of a window that is done with.
-    pub fn reuse(&mut self, window: Window) {
-        let Window { buffer, found, .. } = window;
+    /// Takes back the memory of a chunk that is no longer needed.
+    pub fn reuse(&mut self, chunk: Chunk) {
+        let Chunk { buffer, found, .. } = chunk;
         if self.spare_found.len() < SPARES_MAX {
             self.spare_found.push(found);
         }
@@ -113,7 +117,7 @@ impl<R: Read> Windows<R> {
         }
     }
 
-    /// Reads more behind what is left, once.
+    /// Keeps what was not consumed and reads more behind it, once.
     fn refill(&mut self) -> io::Result<()> {
         let mut buffer = self.spare_buffers.pop().unwrap_or_default();
         buffer.resize(self.bytes_max, 0);
@@ -128,13 +132,13 @@ impl<R: Read> Windows<R> {
     }
 }
 
-impl<R> Windows<R> {
-    /// What is known behind the last window.
+impl<R> Chunks<R> {
+    /// The state of the reader after the last chunk.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 
-    /// Where the bytes come from.
+    /// The input.
     pub fn input(&self) -> &R {
         &self.input
     }
@@ -149,14 +153,14 @@ fn read_some(input: &mut impl Read, space: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-impl Window {
+impl Chunk {
     /// The bytes into which the cases index.
     pub fn text(&self) -> &[u8] {
-        &self.buffer[self.shown.clone()]
+        &self.buffer[self.range.clone()]
     }
 
-    /// The bytes that are done with behind this window: those of all windows, one behind the other,
-    /// are the input.
+    /// The bytes that no later chunk holds again: those of all chunks, one after the other, are the
+    /// input.
     pub fn consumed(&self) -> &[u8] {
         &self.text()[..self.consumed]
     }
@@ -166,12 +170,12 @@ impl Window {
         &self.found
     }
 
-    /// The kind of the input, if it could be told.
+    /// The kind of the input, if it is known by now.
     pub fn kind(&self) -> Option<Kind> {
         self.kind
     }
 
-    /// Whether the input ends with this window.
+    /// Whether the input ends with this chunk.
     pub fn is_last(&self) -> bool {
         self.is_last
     }
@@ -192,23 +196,23 @@ mod tests {
         }
     }
 
-    /// All bytes and the lines of all cases, as windows give them.
+    /// The bytes of all chunks, and the lines of all their cases.
     fn read_all(input: impl Read, cases_max: usize) -> (Vec<u8>, Vec<u64>) {
         let reader = Reader::new(None, Limits { case_bytes_max: 1024, missing_cases_max: 1 });
-        let mut windows = Windows::new(input, reader, 4096, cases_max);
+        let mut chunks = Chunks::new(input, reader, 4096, cases_max);
         let (mut bytes, mut lines) = (Vec::new(), Vec::new());
-        // Several are kept, so that their memory is not the next one's.
+        // Several are kept, so that their memory is not reused at once.
         let mut kept = std::collections::VecDeque::new();
         let mut was_last = false;
-        while let Some(window) = windows.next_window().expect("memory can be read") {
+        while let Some(chunk) = chunks.next_chunk().expect("memory can be read") {
             assert!(!was_last);
-            was_last = window.is_last();
-            kept.push_back(window);
+            was_last = chunk.is_last();
+            kept.push_back(chunk);
             if kept.len() > 3 || was_last {
-                for window in kept.drain(..) {
-                    bytes.extend_from_slice(window.consumed());
-                    lines.extend(window.found().cases.iter().map(|case| case.line));
-                    windows.reuse(window);
+                for chunk in kept.drain(..) {
+                    bytes.extend_from_slice(chunk.consumed());
+                    lines.extend(chunk.found().cases.iter().map(|case| case.line));
+                    chunks.reuse(chunk);
                 }
             }
         }

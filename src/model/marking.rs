@@ -1,4 +1,5 @@
-//! Cases are marked and get their rows, by the same rules whoever asks for them.
+//! Cases are marked and get their rows: grading and rebuilding do it by the same code, so that the rows of a
+//! rebuilt report are the same bytes.
 
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Name, Rules, Tally};
@@ -10,7 +11,7 @@ use gridmark_core::judge::Judge;
 /// Cases that one thread marks at a time, so that few faults are in memory at once.
 const CASES_A_TASK: usize = 512;
 
-/// What a reader takes upon itself by these rules.
+/// The reader's limits under these rules.
 pub fn limits(rules: &Rules) -> Limits {
     Limits { case_bytes_max: rules.case_bytes_max, missing_cases_max: rules.missing_cases_max }
 }
@@ -21,16 +22,16 @@ pub struct Marker<'a> {
     pub judge: Judge,
     /// Writes the rows.
     pub rows: &'a CaseRows,
-    /// The kind of the cases, if it could be told.
+    /// The kind of the cases, if it is known.
     pub kind: Option<Kind>,
 }
 
 impl Marker<'_> {
-    /// Marks the cases from `cases` in `found`, the first of which has this number in the
-    /// submission. `marks` is memory to be used again.
+    /// Marks the cases `cases` of `found`, which index into `text`, and appends their rows to `rows`. The
+    /// first of them has number `first_number` in the submission. `marks` is scratch memory.
     pub fn mark(
         &self,
-        window: &[u8],
+        text: &[u8],
         found: &Found,
         cases: std::ops::Range<usize>,
         first_number: u64,
@@ -41,7 +42,7 @@ impl Marker<'_> {
         let mut number = first_number;
         for task in found.cases[cases].chunks(CASES_A_TASK) {
             marks.clear();
-            self.judge.mark(window, task, &found.puzzles, marks);
+            self.judge.mark(text, task, &found.puzzles, marks);
             for mark in marks.iter() {
                 tally.count(mark);
                 self.rows.append(number, self.kind, mark, rows);
@@ -52,18 +53,19 @@ impl Marker<'_> {
     }
 }
 
-/// Marks whole submissions that are in memory. What it works in is used again from one to the next.
+/// Marks whole submissions that are in memory, and reuses its own memory from one to the next.
 #[derive(Default)]
 pub struct Whole {
-    /// The rows of the last one.
+    /// The rows of the last submission.
     pub rows: Vec<u8>,
     found: Found,
     marks: Vec<Mark>,
 }
 
 impl Whole {
-    /// Marks all cases in `text` and writes their rows, about `cases_max` cases at a time. `None` if
-    /// there are more than about `rows_bytes_max` bytes of them.
+    /// Marks all cases in `text` and writes their rows, about `cases_max` cases at a time. Returns the
+    /// kind, if it is known, and the tally; `None` if the rows have more than about `rows_bytes_max`
+    /// bytes.
     pub fn mark(
         &mut self,
         (name, attempt, text): (&Name, u32, &[u8]),
@@ -80,12 +82,12 @@ impl Whole {
         found.cases_max = cases_max;
         loop {
             found.clear();
-            let window = &text[at..];
-            at += reader.read(window, true, found);
+            let rest = &text[at..];
+            at += reader.read(rest, true, found);
             let kind = reader.kind();
             let marker = Marker { judge, rows: &case_rows, kind };
             let first = tally.cases() + 1;
-            tally.add(&marker.mark(window, found, 0..found.cases.len(), first, marks, rows));
+            tally.add(&marker.mark(rest, found, 0..found.cases.len(), first, marks, rows));
             if !found.capped {
                 return Some((kind, tally));
             }

@@ -7,7 +7,7 @@
 use super::{
     Claimed, Graded, Grading, Marker, Signature, Slot, Step, Tally, Trouble, emit, guarded, limits,
 };
-use crate::model::chunks::{Window, Windows};
+use crate::model::chunks::{Chunk, Chunks};
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Prefix, Progress};
 use crate::pipeline::queue::Requeue;
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// A large file that is read on.
 struct Stream {
-    windows: Windows<Metered>,
+    chunks: Chunks<Metered>,
     /// What it looked like before.
     before: Signature,
     marking: Marking,
@@ -44,8 +44,8 @@ struct Marking {
 struct Metered(File);
 
 /// A part of the file, on its way through the pool.
-struct Chunk {
-    window: Arc<Window>,
+struct SentChunk {
+    chunk: Arc<Chunk>,
     /// Where its marks come from.
     marked: Receiver<Result<Marked, Trouble>>,
     /// The state of the reader behind it; none behind the last.
@@ -159,7 +159,7 @@ impl Grading {
         let turn_ends = Instant::now() + Duration::from_millis(settings.turn_ms_max);
         let handed_on = HandedOn { hasher, total, before, turn_ends };
         let stream = Stream {
-            windows: Windows::new(Metered(file), reader, bytes_max, cases_max),
+            chunks: Chunks::new(Metered(file), reader, bytes_max, cases_max),
             before,
             marking: Marking { judge: self.parts.judge, rows },
             next_case: total.cases() + 1,
@@ -191,33 +191,33 @@ impl Grading {
         }
     }
 
-    /// Reads to the end of the file, or until nobody takes chunks any more. `spare` are windows that
+    /// Reads to the end of the file, or until nobody takes chunks any more. `spare` are chunks that
     /// are done with.
     fn read_chunks(
         &self,
         mut stream: Stream,
-        chunks: SyncSender<Chunk>,
-        spare: &Receiver<Window>,
+        chunks: SyncSender<SentChunk>,
+        spare: &Receiver<Chunk>,
     ) -> Result<(), Trouble> {
-        while let Some(window) = stream.windows.next_window()? {
-            if Signature::of(&stream.windows.input().0.metadata()?) != stream.before {
+        while let Some(chunk) = stream.chunks.next_chunk()? {
+            if Signature::of(&stream.chunks.input().0.metadata()?) != stream.before {
                 return Err(Trouble::Changed("it changed while it was read".into()));
             }
-            let checkpoint = (!window.is_last()).then(|| stream.windows.reader().checkpoint());
-            let window = Arc::new(window);
+            let checkpoint = (!chunk.is_last()).then(|| stream.chunks.reader().checkpoint());
+            let chunk = Arc::new(chunk);
             let (tell, marked) = sync_channel(1);
             let (marking, first) = (stream.marking.clone(), stream.next_case);
-            stream.next_case += window.found().cases.len() as u64;
-            let to_mark = Arc::clone(&window);
+            stream.next_case += chunk.found().cases.len() as u64;
+            let to_mark = Arc::clone(&chunk);
             self.parts.pool.spawn(move || {
                 let marked = guarded(move || Ok(marking.mark(&to_mark, first)));
                 // Nobody waits for it if the stream has come to a sudden end.
                 let _ = tell.send(marked);
             });
-            if chunks.send(Chunk { window, marked, checkpoint }).is_err() {
+            if chunks.send(SentChunk { chunk, marked, checkpoint }).is_err() {
                 return Ok(());
             }
-            spare.try_iter().for_each(|window| stream.windows.reuse(window));
+            spare.try_iter().for_each(|chunk| stream.chunks.reuse(chunk));
         }
         Ok(())
     }
@@ -228,15 +228,15 @@ impl Grading {
         &self,
         (claimed, slot): (&mut Claimed, &Slot<'_>),
         mut handed_on: HandedOn,
-        chunks: &Receiver<Chunk>,
-        give_back: &Sender<Window>,
+        chunks: &Receiver<SentChunk>,
+        give_back: &Sender<Chunk>,
     ) -> Result<bool, Trouble> {
-        for Chunk { window, marked, checkpoint } in chunks {
+        for SentChunk { chunk, marked, checkpoint } in chunks {
             slot.progress();
-            handed_on.hasher.update(window.consumed());
+            handed_on.hasher.update(chunk.consumed());
             let lost = |_| Err(Trouble::Failed("the thread that marked it is gone".into()));
             let Marked { rows, tally, took } = marked.recv().unwrap_or_else(lost)?;
-            let kind = window.kind();
+            let kind = chunk.kind();
             emit::batch_graded(kind, tally.cases(), took);
             handed_on.total.add(&tally);
             let step = handed_on.step(checkpoint);
@@ -275,8 +275,8 @@ impl Grading {
             if is_last || is_left || is_abandoned || is_parked {
                 return Ok(true);
             }
-            if let Some(window) = Arc::into_inner(window) {
-                let _ = give_back.send(window);
+            if let Some(chunk) = Arc::into_inner(chunk) {
+                let _ = give_back.send(chunk);
             }
         }
         Ok(false)
@@ -312,14 +312,14 @@ fn prefix(hasher: &blake3::Hasher) -> Prefix {
 }
 
 impl Marking {
-    /// Marks all cases of a window, the first of which has this number.
-    fn mark(&self, window: &Window, first_case: u64) -> Marked {
+    /// Marks all cases of a chunk, the first of which has this number.
+    fn mark(&self, chunk: &Chunk, first_case: u64) -> Marked {
         let start = Instant::now();
-        let marker = Marker { judge: self.judge, rows: &self.rows, kind: window.kind() };
-        let (found, mut marks) = (window.found(), Vec::new());
+        let marker = Marker { judge: self.judge, rows: &self.rows, kind: chunk.kind() };
+        let (found, mut marks) = (chunk.found(), Vec::new());
         let mut rows = Vec::with_capacity(self.rows.bytes_of(found.cases.len()));
         let cases = 0..found.cases.len();
-        let tally = marker.mark(window.text(), found, cases, first_case, &mut marks, &mut rows);
+        let tally = marker.mark(chunk.text(), found, cases, first_case, &mut marks, &mut rows);
         Marked { rows, tally, took: start.elapsed() }
     }
 }

@@ -3,7 +3,7 @@
 use super::steer::Steer;
 use super::{KINDS, naive};
 use crate::core_kit::{Graded, grade, mark_found};
-use gridmark::model::chunks::Windows;
+use gridmark::model::chunks::Chunks;
 use gridmark_core::Kind;
 use gridmark_core::format::{Found, Limits, Reader};
 use std::io::{self, Read};
@@ -140,10 +140,10 @@ impl Read for Trickle<'_> {
 
 fn trickled(reader: Reader, cases_max: usize, text: &[u8], sizes: &[usize]) -> Vec<Graded> {
     let input = Trickle { text, sizes: sizes.iter().cycle() };
-    let mut windows = Windows::new(input, reader, 0, cases_max);
+    let mut windows = Chunks::new(input, reader, 0, cases_max);
     let mut graded = Vec::new();
     let mut offset = 0;
-    while let Some(window) = windows.next_window().unwrap() {
+    while let Some(window) = windows.next_chunk().unwrap() {
         mark_found(window.text(), offset, window.found(), &mut graded);
         offset += window.consumed().len() as u64;
         windows.reuse(window);

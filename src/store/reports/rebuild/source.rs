@@ -1,7 +1,7 @@
 //! Rows had again: the files of submissions, made sure of and marked once more.
 
 use super::{Error, Gap, Rebuild, Sink};
-use crate::model::chunks::{Window, Windows};
+use crate::model::chunks::{Chunk, Chunks};
 use crate::model::marking::{Marker, Whole, limits};
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Rules, Signature, Status, Tally};
@@ -69,11 +69,11 @@ struct Made {
 
 /// A large submission that is read piece by piece.
 struct Stream {
-    windows: Windows<File>,
+    windows: Chunks<File>,
     before: Signature,
     case_rows: CaseRows,
     /// The window whose cases are next, and which of them is.
-    window: Option<(Window, usize)>,
+    window: Option<(Chunk, usize)>,
     tally: Tally,
     marks: Vec<Mark>,
     rows: Vec<u8>,
@@ -200,7 +200,7 @@ impl Rebuild {
         let (claimed, rules) = (&record.claimed, self.rules_of(record));
         let reader = Reader::new(kind_by_name(claimed.name.as_bytes()), limits(&rules));
         Ok(Stream {
-            windows: Windows::new(file, reader, self.chunk_bytes_max, self.chunk_cases_max),
+            windows: Chunks::new(file, reader, self.chunk_bytes_max, self.chunk_cases_max),
             before,
             case_rows: CaseRows::new(&claimed.name, claimed.attempt, rules.neutralise_formulas),
             window: None,
@@ -334,8 +334,8 @@ impl Stream {
         Ok(kind)
     }
 
-    fn next_window(&mut self) -> io::Result<Option<Window>> {
-        let window = self.windows.next_window()?;
+    fn next_window(&mut self) -> io::Result<Option<Chunk>> {
+        let window = self.windows.next_chunk()?;
         if Signature::of(&self.windows.input().metadata()?) != self.before {
             return Err(io::Error::other("a file in the archive changed while it was read"));
         }

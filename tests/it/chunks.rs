@@ -1,4 +1,4 @@
-//! Where windows begin and end, and where reading is interrupted, makes no difference.
+//! Where chunks begin and end, and where reading is interrupted, makes no difference.
 
 use super::core_kit::*;
 use gridmark_core::Kind;
@@ -11,8 +11,8 @@ const LIMITS: Limits = Limits { case_bytes_max: 1024, missing_cases_max: 5 };
 const KINDS: [Option<Kind>; 4] =
     [None, Some(Kind::Killer), Some(Kind::Classic), Some(Kind::Hexudoku)];
 
-/// Grades `text` in windows that grow by what `grow` says, going on from a checkpoint each time.
-fn grade_in_windows(
+/// Grades `text` in chunks that grow by what `grow` says, going on from a checkpoint each time.
+fn grade_in_chunks(
     kind: Option<Kind>,
     text: &[u8],
     mut grow: impl FnMut() -> usize,
@@ -22,14 +22,14 @@ fn grade_in_windows(
     let (mut start, mut end) = (0, 0);
     loop {
         end = (end + grow()).min(text.len());
-        let window = &text[start..end];
+        let chunk = &text[start..end];
         let mut found = Found::default();
-        let consumed = reader.read(window, end == text.len(), &mut found);
-        mark_found(window, start as u64, &found, &mut graded);
+        let consumed = reader.read(chunk, end == text.len(), &mut found);
+        mark_found(chunk, start as u64, &found, &mut graded);
         start += consumed;
         assert_eq!(reader.offset(), start as u64);
-        let enough = window.len() >= reader.window_bytes_min();
-        assert!(consumed > 0 || !enough, "{} bytes and nothing consumed", window.len());
+        let enough = chunk.len() >= reader.window_bytes_min();
+        assert!(consumed > 0 || !enough, "{} bytes and nothing consumed", chunk.len());
         let checkpoint = reader.checkpoint();
         let printable = checkpoint.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         assert!(printable, "{checkpoint:?}");
@@ -87,15 +87,15 @@ fn any_text(chance: &mut Chance) -> Vec<u8> {
     text
 }
 
-fn same_in_windows(kind: Option<Kind>, text: &[u8], chance: &mut Chance) {
+fn same_in_chunks(kind: Option<Kind>, text: &[u8], chance: &mut Chance) {
     let whole = grade(kind, LIMITS, text);
     let sizes = [2, 40, 400, 4000];
     for size in sizes {
-        let windows = grade_in_windows(kind, text, || 1 + chance.below(size));
-        assert_eq!(windows, whole, "{kind:?} {}", text.escape_ascii());
+        let chunks = grade_in_chunks(kind, text, || 1 + chance.below(size));
+        assert_eq!(chunks, whole, "{kind:?} {}", text.escape_ascii());
     }
     let size = 1 + chance.below(text.len() + 1);
-    assert_eq!(grade_in_windows(kind, text, || size), whole, "{}", text.escape_ascii());
+    assert_eq!(grade_in_chunks(kind, text, || size), whole, "{}", text.escape_ascii());
 }
 
 #[test]
@@ -104,18 +104,18 @@ fn any_windows_and_checkpoints_give_the_same_cases_and_marks() {
         let chance = &mut Chance(seed);
         let text = any_text(chance);
         for kind in KINDS {
-            same_in_windows(kind, &text, chance);
+            same_in_chunks(kind, &text, chance);
         }
     }
 }
 
 #[test]
-fn windows_that_grow_by_one_byte_give_the_same_cases_and_marks() {
+fn chunks_that_grow_by_one_byte_give_the_same_cases_and_marks() {
     for seed in 1000..1030 {
         let chance = &mut Chance(seed);
         let text = any_text(chance);
         let whole = grade(None, LIMITS, &text);
-        assert_eq!(grade_in_windows(None, &text, || 1), whole, "{}", text.escape_ascii());
+        assert_eq!(grade_in_chunks(None, &text, || 1), whole, "{}", text.escape_ascii());
     }
 }
 
@@ -139,8 +139,8 @@ fn every_split_in_two_gives_the_same_cases_and_marks() {
         let whole = grade(None, LIMITS, text);
         for split in 0..text.len() {
             let mut sizes = [split, text.len()].into_iter();
-            let windows = grade_in_windows(None, text, || sizes.next().unwrap());
-            assert_eq!(windows, whole, "split at {split} {}", text.escape_ascii());
+            let chunks = grade_in_chunks(None, text, || sizes.next().unwrap());
+            assert_eq!(chunks, whole, "split at {split} {}", text.escape_ascii());
         }
     }
 }
@@ -154,7 +154,7 @@ fn a_byte_order_mark_behind_a_diagram_as_long_as_may_be_is_waited_for() {
         for length in LIMITS.case_bytes_max - 3..LIMITS.case_bytes_max + 3 {
             let text = format!("{diagram:length$}{end}\u{feff}{next}");
             let whole = grade(None, LIMITS, text.as_bytes());
-            assert_eq!(grade_in_windows(None, text.as_bytes(), || 1), whole, "{length}");
+            assert_eq!(grade_in_chunks(None, text.as_bytes(), || 1), whole, "{length}");
         }
     }
 }
@@ -217,7 +217,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         for kind in KINDS {
-            same_in_windows(kind, &text, &mut Chance(seed));
+            same_in_chunks(kind, &text, &mut Chance(seed));
         }
     }
 
@@ -229,7 +229,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         for kind in KINDS {
-            same_in_windows(kind, &text, &mut Chance(seed));
+            same_in_chunks(kind, &text, &mut Chance(seed));
         }
     }
 
@@ -317,7 +317,7 @@ fn limits_may_be_as_large_or_small_as_numbers_are() {
 }
 
 #[test]
-fn a_huge_line_is_passed_over_in_windows_of_the_least_size() {
+fn a_huge_line_is_passed_over_in_chunks_of_the_least_size() {
     let text = [b"1\n".as_slice(), &vec![b'7'; 1 << 20], b"\n2\n"].concat();
     let mut reader = Reader::new(None, LIMITS);
     let size = reader.window_bytes_min();

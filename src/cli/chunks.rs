@@ -1,4 +1,4 @@
-//! The input of a command, window by window.
+//! The input of a command, chunk by chunk.
 
 use super::Error;
 use crate::model::chunks;
@@ -12,28 +12,28 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// How many bytes are looked at together, unless the longest case needs more.
-const WINDOW_BYTES: usize = 1 << 20;
-/// How many cases are looked at together: the faults of very small ones may take much memory.
-const CASES_PER_WINDOW: usize = 8_192;
+/// The bytes of a chunk, unless the longest case needs more.
+const CHUNK_BYTES: usize = 1 << 20;
+/// The cases of a chunk: the faults of very small ones may take much memory.
+const CASES_PER_CHUNK: usize = 8_192;
 /// How many cases a thread marks at once.
 const CASES_PER_TASK: usize = 256;
 
-/// An input that is read window by window.
-pub(super) struct Windows<R> {
+/// An input that is read chunk by chunk.
+pub(super) struct Chunks<R> {
     path: PathBuf,
-    windows: chunks::Windows<R>,
-    /// The window that was looked at last.
-    last: Option<chunks::Window>,
+    chunks: chunks::Chunks<R>,
+    /// The chunk that was returned last.
+    last: Option<chunks::Chunk>,
 }
 
 /// A part of an input with the whole cases in it.
-pub(super) struct Window<'a> {
+pub(super) struct Chunk<'a> {
     /// Where the input comes from.
     pub(super) path: &'a Path,
-    /// The kind of the input, if it could be told.
+    /// The kind of the input, if it is known by now.
     pub(super) kind: Option<Kind>,
-    /// How much of the input is done with behind this window, in bytes.
+    /// How many bytes of the input are consumed after this chunk.
     pub(super) offset: u64,
     /// Whether the input was blank from start to end, which is its only case.
     pub(super) is_empty_input: bool,
@@ -41,45 +41,45 @@ pub(super) struct Window<'a> {
     found: &'a Found,
 }
 
-/// The windows of a file, or of standard input.
-pub(super) fn open(file: Option<&Path>, kind: Kind) -> Result<Windows<Box<dyn Read>>, Error> {
+/// The chunks of a file, or of standard input.
+pub(super) fn open(file: Option<&Path>, kind: Kind) -> Result<Chunks<Box<dyn Read>>, Error> {
     let (path, input): (&Path, Box<dyn Read>) = match file {
         Some(path) => (path, Box::new(File::open(path).map_err(Error::io("read", path))?)),
         None => (Path::new("stdin"), Box::new(io::stdin().lock())),
     };
-    Ok(Windows::new(path, input, Some(kind), Limits::default()))
+    Ok(Chunks::new(path, input, Some(kind), Limits::default()))
 }
 
-impl<R: Read> Windows<R> {
-    /// The windows of `input`, whose kind may be forced.
-    pub(super) fn new(path: &Path, input: R, forced: Option<Kind>, limits: Limits) -> Windows<R> {
+impl<R: Read> Chunks<R> {
+    /// The chunks of `input`, whose kind may be forced.
+    pub(super) fn new(path: &Path, input: R, forced: Option<Kind>, limits: Limits) -> Chunks<R> {
         let reader = Reader::new(forced, limits);
-        let windows = chunks::Windows::new(input, reader, WINDOW_BYTES, CASES_PER_WINDOW);
-        Windows { path: path.to_owned(), windows, last: None }
+        let chunks = chunks::Chunks::new(input, reader, CHUNK_BYTES, CASES_PER_CHUNK);
+        Chunks { path: path.to_owned(), chunks, last: None }
     }
 
-    /// The next window, perhaps without cases; none behind the end of the input.
+    /// The next chunk, perhaps without cases; `None` after the end of the input.
     ///
     /// # Errors
     ///
     /// The input cannot be read.
-    pub(super) fn next(&mut self) -> Result<Option<Window<'_>>, Error> {
+    pub(super) fn next(&mut self) -> Result<Option<Chunk<'_>>, Error> {
         if let Some(last) = self.last.take() {
-            self.windows.reuse(last);
+            self.chunks.reuse(last);
         }
-        self.last = self.windows.next_window().map_err(Error::io("read", &self.path))?;
-        Ok(self.last.as_ref().map(|window| Window {
+        self.last = self.chunks.next_chunk().map_err(Error::io("read", &self.path))?;
+        Ok(self.last.as_ref().map(|chunk| Chunk {
             path: &self.path,
-            kind: window.kind(),
-            offset: self.windows.reader().offset(),
-            is_empty_input: self.windows.reader().is_empty(),
-            bytes: window.text(),
-            found: window.found(),
+            kind: chunk.kind(),
+            offset: self.chunks.reader().offset(),
+            is_empty_input: self.chunks.reader().is_empty(),
+            bytes: chunk.text(),
+            found: chunk.found(),
         }))
     }
 }
 
-impl Window<'_> {
+impl Chunk<'_> {
     /// The cases, in the order of the input.
     pub(super) fn cases(&self) -> &[Case] {
         &self.found.cases
@@ -91,7 +91,7 @@ impl Window<'_> {
     }
 
     /// The text from line `line` of the input on, or from an earlier line, and that line's number;
-    /// `case` tells where in the window its own first line is.
+    /// `case` says where in the chunk its own first line is.
     pub(super) fn text_from(&self, case: &Case, line: u64) -> (&[u8], u64) {
         if line >= case.line {
             return (&self.bytes[case.start..], case.line);
@@ -121,10 +121,10 @@ impl Window<'_> {
         marks.extend(parts.collect::<Vec<_>>().into_iter().flatten());
     }
 
-    /// Says on standard error why something could not be read, as `file:line:column: message`.
+    /// Prints to standard error why something could not be read, as `file:line:column: message`.
     pub(super) fn complain(&self, why: &Unreadable) {
         let Unreadable { line, column, message, .. } = why;
-        // Where standard error is closed, the exit code is all that can be told.
+        // If standard error is closed, the exit code still says it.
         let path = escape::path(self.path);
         let _ = writeln!(io::stderr(), "{path}:{line}:{column}: {message}");
     }
