@@ -1,8 +1,8 @@
 //! Rows of the reports: RFC 4180, UTF-8, LF.
 //!
-//! The row types are the reports' own; the core knows nothing of columns.
+//! Columns belong to the reports: the core knows marks only.
 
-use crate::model::submission::{Claimed, Finished, Name};
+use crate::model::submission::{Claimed, FILE_NAME_BYTES_MAX, Finished, Name};
 use gridmark_core::Kind;
 use gridmark_core::board::{Mark, Verdict};
 use jiff::Timestamp;
@@ -23,10 +23,9 @@ pub const SUBMISSION_HEADER: &str = "submission,attempt,received_at,graded_at,by
 /// Where a submission's case rows go, below the folder of reports: `folders/<folder>.csv`, or
 /// `loose.csv` for a file that lies in no folder.
 ///
-/// A folder whose name leaves no room for `.csv` in a file name is cut and told apart by a hash; so
-/// is one whose name looks as if that had been done already.
+/// A folder's name that leaves no room for `.csv` in a file name is cut, and a hash makes it unique; so is a
+/// name that looks like a cut one.
 pub fn report_of(name: &Name) -> Name {
-    const FILE_NAME_BYTES_MAX: usize = 255;
     let Some(folder) = name.folder() else {
         return Name::from_bytes(*b"loose.csv");
     };
@@ -43,19 +42,19 @@ pub fn report_of(name: &Name) -> Name {
     Name::from_bytes(path)
 }
 
-/// What is left of the name of a folder that is cut, and of its hash.
+/// How much of the folder's name and of its hash is in the name of such a report.
 const CUT_BYTES: usize = 200;
 const HASH_DIGITS: usize = 32;
 
-/// Whether a folder is called as one that was cut.
+/// Whether a folder's name looks like a cut one.
 fn looks_cut(folder: &[u8]) -> bool {
     folder.len() == CUT_BYTES + 1 + HASH_DIGITS
         && folder[CUT_BYTES] == b'~'
         && folder[CUT_BYTES + 1..].iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Text that a spreadsheet takes for a formula gets an apostrophe in front. So does text that
-/// already has one there, so that what differs stays different.
+/// Text that a spreadsheet takes for a formula gets an apostrophe in front. So does such text that
+/// already begins with one, so that texts that differ stay different.
 fn neutralised(text: &str) -> Cow<'_, str> {
     let bare = text.trim_start_matches('\'');
     if bare.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r']) {
@@ -65,7 +64,7 @@ fn neutralised(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A name as the cell of a row holds it.
+/// A name as it stands in a row.
 pub fn name_cell(name: &Name, neutralise: bool) -> String {
     let text = name.to_string();
     if neutralise { neutralised(&text).into_owned() } else { text }
@@ -87,12 +86,12 @@ impl CaseRows {
         CaseRows { prefix }
     }
 
-    /// What every row begins with: name and attempt, with their commas.
+    /// The beginning of every row: name and attempt, with their commas.
     pub fn prefix(&self) -> &[u8] {
         &self.prefix
     }
 
-    /// About how many bytes so many rows have, if nothing is wrong with the cases.
+    /// About how many bytes the rows of `cases` correct cases have.
     pub fn bytes_of(&self, cases: usize) -> usize {
         cases * (self.prefix.len() + 40)
     }
@@ -104,7 +103,7 @@ impl CaseRows {
         };
         rows.extend_from_slice(&self.prefix);
         push_number(rows, case);
-        // What stands before the detail holds nothing that csv would quote.
+        // The columns before the detail hold nothing that csv would quote.
         push(rows, &[",", kind.map_or("", Kind::word), ",", mark.verdict().word(), ","]);
         match (mark, kind) {
             (Mark::Counted(counted), _) => {

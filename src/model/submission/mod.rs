@@ -1,0 +1,76 @@
+//! A submission on its way: its [`Name`], what is known of it once it is [`Claimed`], and what came out
+//! ([`Graded`], [`Finished`]).
+
+mod name;
+mod outcome;
+mod signature;
+
+pub use name::{FILE_NAME_BYTES_MAX, Name, Place};
+pub use outcome::{Finished, Graded, Status, Step, Tally};
+pub use signature::Signature;
+
+use std::time::Instant;
+
+/// A submission that has been taken: the ledger knows it, its file lies in the archive.
+#[derive(Clone, Debug)]
+pub struct Claimed {
+    /// Its number in the ledger.
+    pub id: i64,
+    /// Its name.
+    pub name: Name,
+    /// The n-th submission of that name, from 1.
+    pub attempt: u32,
+    /// Where it lies under the archive.
+    pub archived_as: Name,
+    /// When it was taken, in milliseconds since 1970 UTC.
+    pub received_at_ms: i64,
+    /// Its size in bytes when it was last seen.
+    pub bytes: u64,
+    /// When it was ready to be taken, for the latency metric.
+    pub ready: Instant,
+    /// What the file looked like when it was taken, unless an earlier run took it.
+    pub seen: Option<Signature>,
+    /// Whether it was taken although a process had it open for writing, since that process had not
+    /// written for long.
+    pub though_open: bool,
+    /// How often grading it has failed so far.
+    pub tries: u32,
+    /// How often the process crashed while grading it. Power loss does not count.
+    pub crashes: u32,
+    /// How far grading has come, if it is a large one of which chunks are committed.
+    pub progress: Option<Progress>,
+}
+
+/// How far a large submission has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The state of the reader, opaque.
+    pub checkpoint: String,
+    /// What has been marked so far.
+    pub tally: Tally,
+    /// The part of the file that is graded, if the ledger says so.
+    pub graded: Option<Prefix>,
+    /// By which rules, if the ledger says so.
+    pub rules: Option<Rules>,
+}
+
+/// The first bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// How many they are.
+    pub bytes: u64,
+    /// Their hash.
+    pub blake3: [u8; 32],
+}
+
+/// The settings that decide, together with a file's bytes, which rows it gets. A submission is graded by
+/// one set of rules from its first case to its last, and its report is rebuilt by the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// The longest line or case, in bytes.
+    pub case_bytes_max: usize,
+    /// How many missing cases of a block get rows of their own.
+    pub missing_cases_max: u64,
+    /// Whether text that spreadsheets take for a formula is neutralised.
+    pub neutralise_formulas: bool,
+}
