@@ -1,4 +1,4 @@
-//! The judges, beside the speed at which the same bytes are added up as `u64`.
+//! The judges, compared with the speed of adding up the same bytes as `u64`.
 
 use crate::Plan;
 use crate::page::{Goal, Page};
@@ -13,22 +13,22 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Bytes of text that one run goes through: more than caches hold, as it is with large files.
+/// Bytes of text that one run grades: more than caches hold, as with large files.
 const TEXT_BYTES: usize = 128 << 20;
 
-/// What is enough to see that the answers are right.
+/// Bytes that suffice to check the answers.
 const TEXT_BYTES_TO_TEST: usize = 1 << 20;
 
-/// Bytes that a reader is shown at a time.
+/// Bytes of the windows that a reader gets.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// Cases that are marked at a time, as the service does it.
+/// Cases that are marked at a time, as in the service.
 const CASES_A_TASK: usize = 512;
 
-/// The share of cases that are wrong where nothing else is said.
+/// The share of faulty cases, where nothing else is stated.
 const FAULTY: f64 = 0.05;
 
-/// What the best tier has to reach: the bench, and its speed as a part of that of adding up.
+/// What the best tier must reach: the benchmark, and its speed as a part of the speed of adding up.
 const GOALS: [(&str, f64); 3] =
     [("classic/memory", 0.7), ("hexudoku/text", 0.12), ("killer/text", 0.06)];
 
@@ -61,13 +61,13 @@ fn add(answers: &mut Answers, mark: &Mark) {
     }
 }
 
-/// The yardstick: all bytes once, added up.
+/// The yardstick: adds up all bytes once.
 fn sum(bytes: &[u8]) -> u64 {
     let (words, _) = bytes.as_chunks::<8>();
     words.iter().fold(0, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)))
 }
 
-/// Measures, and keeps the shortest time of each bench: the least disturbed one.
+/// Measures, and keeps the shortest time of each benchmark, which was disturbed least.
 struct Bench<'a> {
     group: BenchmarkGroup<'a, WallTime>,
     name: &'static str,
@@ -93,8 +93,8 @@ impl Bench<'_> {
         });
     }
 
-    /// From text: the yardstick, finding the cases alone, all of it in each tier, and in the best
-    /// one with other line ends and other shares of wrong cases.
+    /// From text: the yardstick, only finding the cases, grading in each tier, and grading in the
+    /// best tier with other line ends and other shares of faulty cases.
     fn text(&mut self, kind: Kind) {
         let work = Work::new(kind, FAULTY, self.text_bytes);
         let (cases, bytes) = (work.expected.cases, work.text.len() as u64);
@@ -121,7 +121,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Grids in memory, one behind the other.
+    /// From grids in memory, without text between them.
     fn memory(&mut self) {
         let work = Work::new(Kind::Classic, FAULTY, self.text_bytes);
         let mut found = Found::default();
@@ -129,7 +129,8 @@ impl Bench<'_> {
         let cells = |text: &[u8]| classic::solution(text).cells;
         let cases = found.cases.iter().map(|case| cells(&work.text[case.start..case.end]));
         let grids = cases.collect::<Vec<Grid>>();
-        // Some wrong solutions change nothing but a given.
+        // Expected from the portable tier: some faulty solutions only change a given, which grids
+        // do not show.
         let right = |tier, grids: &[Grid]| {
             let mut right = Vec::new();
             kernel::classic_batches(tier, grids, &mut right);
@@ -165,11 +166,11 @@ pub fn run(plan: &Plan, page: &mut Page) {
         }
     }
     criterion.final_summary();
-    tell(&shortest, page);
+    report(&shortest, page);
 }
 
-/// Tells each speed as a part of the yardstick's.
-fn tell(shortest: &BTreeMap<String, Duration>, page: &mut Page) {
+/// Adds each speed to the page, as a part of the yardstick's.
+fn report(shortest: &BTreeMap<String, Duration>, page: &mut Page) {
     for (name, took) in shortest {
         // `kind/from/what`
         let Some((from, what)) = name.rsplit_once('/') else { continue };

@@ -1,5 +1,5 @@
-//! How long a file that is renamed into the inbox takes from ready to durable, by the service's own
-//! `gridmark_latency_seconds`.
+//! How long a file that is renamed into the inbox takes from ready to durable, according to
+//! `gridmark_latency_seconds` of the service.
 
 use crate::Plan;
 use crate::page::{Goal, Page};
@@ -11,13 +11,13 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// The share of files, in percent, that have to be durable within 20 ms.
+/// The percentage of files that must be durable within 20 ms.
 const PERCENT_MIN: f64 = 99.0;
 
-/// What a row takes in a report, in bytes, and a claim in the ledger.
+/// About how many bytes a row of a report has, and a claim in the ledger.
 const ROW_BYTES: usize = 200;
 
-/// How often the service and the bare loop take turns.
+/// How often the service and the bare loop are measured, alternating.
 const TURNS: u32 = 5;
 
 pub fn run(plan: &Plan, page: &mut Page) {
@@ -37,15 +37,15 @@ pub fn run(plan: &Plan, page: &mut Page) {
         let (of_service, of_bare) = (all(&service), all(&bare));
         page.note(format!("latency/{load}: {of_service} %, a bare loop {of_bare} % within 20 ms"));
         let what = format!("latency, {words}: durable within 20 ms");
-        // The least disturbed turn, as with times.
+        // The turn that was disturbed least.
         let best = service.into_iter().fold(0.0, f64::max);
         page.add(what, best, " %", Goal::AtLeast(PERCENT_MIN));
     }
 }
 
-/// The same without grading: each file is noted, moved, and its row written, and all of it made
-/// durable in that order; files that are due at the same time share the syncs. What the disk
-/// allows, so to speak.
+/// The percentage for a loop that only does the disk work: for each file it writes a note, renames
+/// the file and writes a row, each made durable in that order. Files that are due at the same time
+/// share the syncs. This is what the disk allows.
 fn percent_of_bare_loop(files: u32, every: Duration) -> f64 {
     let root = Root::new();
     let (from, to) = (root.folder("inbox"), root.folder("taken"));
@@ -81,8 +81,8 @@ fn percent_of_bare_loop(files: u32, every: Duration) -> f64 {
     100.0 * soon as f64 / f64::from(files)
 }
 
-/// Renames so many files into the inbox, one every so often. How many of 100 are durable within 20
-/// ms of being ready.
+/// Renames `files` files into the inbox, one each `every`. Returns the percentage of those that are
+/// durable within 20 ms of being ready.
 fn percent_in_20_ms(files: u32, every: Duration) -> f64 {
     let root = Root::new();
     let staged = root.folder("staged");

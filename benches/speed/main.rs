@@ -1,10 +1,10 @@
-//! How fast gridmark is, beside what reading, writing and adding up alone cost.
+//! How fast gridmark is, compared with only reading, writing and adding up the same bytes.
 //!
-//! `cargo bench` measures all of it and prints a page of ratios last, each with its goal. A word such
-//! as `killer` picks the parts with that word in their names. `cargo test --benches` runs every part
-//! once, with little work, and prints no page. Every run asserts the right answers.
+//! `cargo bench` measures everything and ends with a page of ratios, each with its goal. A word
+//! such as `killer` selects the parts with that word in their names. `cargo test --benches` runs
+//! every part once, with little work, and prints no page. Every run asserts the correct answers.
 //!
-//! `README.md` beside this folder says what is compared with what, and holds results.
+//! `benches/README.md` says what is compared with what, and lists results.
 
 mod growth;
 mod judges;
@@ -16,14 +16,14 @@ mod work;
 
 use page::Page;
 
-/// What is to be run.
+/// Which parts run, and how.
 pub struct Plan {
     measuring: bool,
     words: Vec<String>,
 }
 
 impl Plan {
-    /// What the command line asks for.
+    /// The plan that the command line asks for.
     fn from_args() -> Plan {
         let arguments = std::env::args().skip(1).collect::<Vec<_>>();
         let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
@@ -33,23 +33,23 @@ impl Plan {
         }
     }
 
-    /// Whether times are wanted: `cargo bench` says so, unless it is told to test.
+    /// Whether times are measured: by `cargo bench`, unless with `--test`.
     pub fn is_measuring(&self) -> bool {
         self.measuring
     }
 
-    /// Whether the part with this name is to be run.
+    /// Whether the part with this name runs.
     pub fn wants(&self, part: &str) -> bool {
         let is_meant = |word: &String| part.contains(word.as_str()) || word.contains(part);
         self.words.is_empty() || self.words.iter().any(is_meant)
     }
 
-    /// Whether a part of this sort, the first word of their names, is asked for.
-    pub fn asks_for(&self, sort: &str) -> bool {
-        self.words.iter().any(|word| word.starts_with(sort))
+    /// Whether a part whose name starts with `start` is asked for explicitly.
+    pub fn asks_for(&self, start: &str) -> bool {
+        self.words.iter().any(|word| word.starts_with(start))
     }
 
-    /// The first of the two where times are wanted, the second where only answers are.
+    /// The first value when times are measured, the second when only answers are checked.
     pub fn either<T>(&self, to_measure: T, to_test: T) -> T {
         if self.measuring { to_measure } else { to_test }
     }

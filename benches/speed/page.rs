@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-/// What has been measured.
+/// The results so far.
 #[derive(Default)]
 pub struct Page {
     lines: Vec<Line>,
-    beside: Vec<String>,
+    notes: Vec<String>,
 }
 
 struct Line {
@@ -16,30 +16,30 @@ struct Line {
     unit: &'static str,
 }
 
-/// What a figure has to be.
+/// What a result must be.
 pub enum Goal {
     AtLeast(f64),
     AtMost(f64),
 }
 
 impl Page {
-    /// A line with a goal.
+    /// Adds a result with a goal.
     pub fn add(&mut self, what: impl Into<String>, measured: f64, unit: &'static str, goal: Goal) {
         self.lines.push(Line { what: what.into(), measured, goal, unit });
     }
 
-    /// A line without one.
+    /// Adds a result without a goal.
     pub fn note(&mut self, line: String) {
-        self.beside.push(line);
+        self.notes.push(line);
     }
 
-    /// Prints all lines, those with a goal last.
+    /// Prints all results, those with a goal last.
     pub fn print(&self) {
         let mut out = std::io::stdout().lock();
         let mut print = |line: &str| writeln!(out, "{line}").expect("standard output");
-        if !self.beside.is_empty() {
-            print("\nBeside the goals");
-            self.beside.iter().for_each(|line| print(&format!("  {line}")));
+        if !self.notes.is_empty() {
+            print("\nOther results");
+            self.notes.iter().for_each(|line| print(&format!("  {line}")));
         }
         if self.lines.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! The program itself, over folders of its own.
+//! The program, as a process with folders of its own.
 
 use crate::work::Answers;
 use std::fs::{self, File};
@@ -10,20 +10,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The folders over which the program works.
+/// The folders that the program works in.
 pub struct Root(TempDir);
 
 /// What a run of `serve --once` cost.
 pub struct Run {
     pub took: Duration,
-    /// Bytes of all reports.
+    /// The bytes of all reports.
     pub report_bytes: u64,
-    /// The most memory that was resident, where the system tells.
+    /// The most resident memory, in bytes, where the system reports it.
     pub peak_bytes: Option<u64>,
 }
 
 impl Root {
-    /// An empty inbox.
+    /// New folders, with an empty inbox.
     pub fn new() -> Root {
         let root = Root(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder"));
         fs::create_dir(root.folder("inbox")).expect("an inbox");
@@ -34,7 +34,7 @@ impl Root {
         self.0.path().join(name)
     }
 
-    /// Puts a file into the inbox.
+    /// Writes a file into the inbox: `text`, `times` times.
     pub fn drop_file(&self, name: &str, text: &[u8], times: usize) {
         let path = self.folder("inbox").join(name);
         fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
@@ -42,12 +42,12 @@ impl Root {
         (0..times).for_each(|_| file.write_all(text).expect("written"));
     }
 
-    /// Makes all durable, so that nothing of it is left to be done later.
+    /// Makes everything durable, so that no write is left for later.
     pub fn sync(&self) {
         rustix::fs::syncfs(File::open(self.0.path()).expect("the root")).expect("a sync");
     }
 
-    /// Makes all as it was: what was taken lies in the inbox, and nothing is known of it.
+    /// Moves the archived files back into the inbox, and removes everything else.
     pub fn restore(&self) {
         for folder in ["inbox", "quarantine", "reports", "state"] {
             fs::remove_dir_all(self.folder(folder)).or_else(unless_missing).expect("removed");
@@ -56,7 +56,7 @@ impl Root {
         File::open(self.0.path()).and_then(|root| root.sync_all()).expect("a sync");
     }
 
-    /// Grades what is in the inbox, and asserts that the marks are right.
+    /// Grades the inbox, and asserts that the answers are correct.
     pub fn grade(&self, submissions: u64, expected: Answers) -> Run {
         let start = Instant::now();
         let mut program = self.serve(&["--once"]).spawn().expect("the program starts");
@@ -65,27 +65,27 @@ impl Root {
             let peak = scope.spawn(|| peak_of(process, &ended));
             let status = program.wait().expect("it ends");
             ended.store(true, Ordering::Release);
-            (status, peak.join().expect("a figure"))
+            (status, peak.join().expect("a number"))
         });
         let took = start.elapsed();
         let mut said = String::new();
         let _ = program.stderr.take().map(|mut stderr| stderr.read_to_string(&mut said));
         assert!(status.success(), "{said}");
-        assert_eq!(self.told(), (submissions, expected), "{said}");
+        assert_eq!(self.reported(), (submissions, expected), "{said}");
         Run { took, report_bytes: bytes_in(&self.folder("reports")), peak_bytes }
     }
 
     fn serve(&self, flags: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
         command.arg("serve").arg("--root").arg(self.0.path()).args(flags);
-        // Nobody writes to the files any more.
+        // No file is being written to any more.
         command.args(["--settle", "0", "--listen", "127.0.0.1:0"]);
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         command
     }
 
-    /// How many submissions are in the report of submissions, and what it says of their cases.
-    pub fn told(&self) -> (u64, Answers) {
+    /// How many submissions the report of submissions lists, and their answers in total.
+    pub fn reported(&self) -> (u64, Answers) {
         let path = self.folder("reports/submissions.csv");
         let Ok(mut reader) = csv::Reader::from_path(path) else {
             return (0, Answers::default());
@@ -94,16 +94,16 @@ impl Root {
         let column =
             |name: &str| headers.iter().position(|column| column == name).expect("a column");
         let [cases, correct, filled] = ["cases", "correct", "filled"].map(column);
-        let (mut submissions, mut told) = (0, Answers::default());
+        let (mut submissions, mut answers) = (0, Answers::default());
         for row in reader.records() {
             let row = row.expect("a row");
             let number = |column: usize| row[column].parse::<u64>().expect("a number");
             submissions += 1;
-            told.cases += number(cases);
-            told.correct += number(correct);
-            told.filled += number(filled);
+            answers.cases += number(cases);
+            answers.correct += number(correct);
+            answers.filled += number(filled);
         }
-        (submissions, told)
+        (submissions, answers)
     }
 }
 
@@ -111,7 +111,7 @@ fn unless_missing(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
-/// The most memory that a process has had resident until it ended.
+/// The most resident memory of a process until it ended, in bytes.
 fn peak_of(process: u32, ended: &AtomicBool) -> Option<u64> {
     let mut peak = None;
     while !ended.load(Ordering::Acquire) {
@@ -160,7 +160,7 @@ impl Service {
         service
     }
 
-    /// An answer of its HTTP.
+    /// The whole answer to a GET request.
     pub fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
         let request = format!("GET {path} HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n");
@@ -170,7 +170,7 @@ impl Service {
         answer
     }
 
-    /// A figure of its metrics, by name and labels.
+    /// The value of a metric, by name and labels.
     pub fn metric(&self, series: &str) -> f64 {
         let answer = self.get("/metrics");
         let value = answer.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
@@ -180,7 +180,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // What it says is read, so that it does not wait for somebody to.
+        // Its output is read, so that it does not block on a full pipe.
         let _ = self.program.kill();
         let _ = io::copy(&mut self.stderr, &mut io::sink());
         let _ = self.program.wait();

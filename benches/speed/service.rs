@@ -1,5 +1,5 @@
-//! The whole program, `serve --once`, over real folders. Beside it, in the same run and on the same
-//! file system, what reading and writing alone cost.
+//! The whole program, `serve --once`, over real folders, compared with only reading and writing in
+//! the same run and on the same file system.
 
 use crate::Plan;
 use crate::page::{Goal, Page};
@@ -13,27 +13,27 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The share of cases that are wrong.
+/// The share of faulty cases.
 const FAULTY: f64 = 0.05;
 
-/// What the service may take, in times of the floor.
+/// The most time that the service may take, in multiples of the floor.
 const TIMES_OF_FLOOR_MAX: f64 = 2.0;
 
-/// The memory that it may take, whatever the input's size, in MiB.
+/// The most memory that it may take for any size of the input, in MiB.
 const MEMORY_MIB_MAX: f64 = 192.0;
 
-/// How often the service and the floor are timed, one after the other; the shortest times count.
+/// How often the service and the floor are measured, alternating; the shortest times count.
 const ROUNDS: usize = 5;
 
-/// Where the bytes of a large file come from.
+/// Where a large file is read from.
 #[derive(Clone, Copy, PartialEq)]
 pub enum From {
     Disk,
-    /// The page cache, where all that was written lately lies.
+    /// The page cache, which holds what was written recently.
     Cache,
 }
 
-/// The shortest times of several rounds, and the most memory.
+/// The shortest times of several rounds, and the most memory, in bytes.
 pub struct Shortest {
     pub service: Duration,
     pub floor: Duration,
@@ -41,7 +41,7 @@ pub struct Shortest {
 }
 
 impl Shortest {
-    /// The service's time in times of the floor's.
+    /// The time of the service in multiples of that of the floor.
     pub fn ratio(&self) -> f64 {
         self.service.as_secs_f64() / self.floor.as_secs_f64()
     }
@@ -86,7 +86,7 @@ pub fn run(plan: &Plan, page: &mut Page) {
     }
 }
 
-/// One large file: the block so many times.
+/// Measures one large file: `block`, `times` times.
 pub fn large(block: &Work, times: usize, rounds: usize, from: From) -> Shortest {
     let root = Root::new();
     let name = format!("{}.txt", block.kind);
@@ -94,7 +94,7 @@ pub fn large(block: &Work, times: usize, rounds: usize, from: From) -> Shortest 
     let work = Submissions { count: 1, expected: block.expected.times(times as u64) };
     let path = root.folder("inbox").join(&name);
     let prepare = || match from {
-        From::Disk => forget(&path),
+        From::Disk => drop_from_cache(&path),
         From::Cache => read_all(&path),
     };
     shortest(&root, rounds, work, prepare, |report_bytes| {
@@ -108,7 +108,7 @@ struct Submissions {
     expected: Answers,
 }
 
-/// Many files of one killer diagram each, in some folders.
+/// Measures many files of one killer diagram each, spread over folders.
 pub fn small(files: usize, folders: usize, rounds: usize) -> Shortest {
     let root = Root::new();
     let options = Options { faulty: FAULTY, seed: 11, ..Options::default() };
@@ -150,11 +150,12 @@ fn shortest(
     shortest
 }
 
-/// Has the system forget what it keeps of a file in memory.
-fn forget(path: &Path) {
+/// Drops a file from the page cache.
+fn drop_from_cache(path: &Path) {
     let file = File::open(path).expect("a submission");
     file.sync_all().expect("synced");
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).expect("forgotten");
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
+        .expect("dropped from the page cache");
 }
 
 fn read_all(path: &Path) {
@@ -162,8 +163,8 @@ fn read_all(path: &Path) {
     std::io::copy(&mut file, &mut std::io::sink()).expect("read");
 }
 
-/// What a large file costs at least: reading it once through a buffer of 1 MiB, and writing and
-/// syncing so many bytes of reports.
+/// The least that a large file costs: reading it once through a buffer of 1 MiB, and writing and
+/// syncing `report_bytes` bytes.
 fn floor_of_bytes(root: &Root, submission: &Path, report_bytes: u64) -> Duration {
     let mut buffer = vec![0; 1 << 20];
     let path = root.folder("report.csv");
@@ -183,7 +184,7 @@ fn floor_of_bytes(root: &Root, submission: &Path, report_bytes: u64) -> Duration
     took
 }
 
-/// What many small files cost at least: open, read, close, rename, one after the other.
+/// The least that many small files cost: open, read, close and rename each, one after the other.
 fn floor_of_files(root: &Root, names: &[String]) -> Duration {
     let (inbox, archive) = (root.folder("inbox"), root.folder("archive"));
     for folder in fs::read_dir(&inbox).expect("the inbox") {

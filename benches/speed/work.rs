@@ -1,19 +1,19 @@
-//! Work to grade, with its right answers.
+//! Cases to grade, with their correct answers.
 
 use gridmark_core::Kind;
 use gridmark_core::generate::{Generator, Options};
 
-/// Bytes that are generated; more than that is the same again.
+/// Bytes that are generated at most; longer texts repeat them.
 const BLOCK_BYTES: usize = 64 << 20;
 
-/// The text of some cases, and how many of them get which mark.
+/// The text of some cases, and their answers in total.
 pub struct Work {
     pub kind: Kind,
     pub text: Vec<u8>,
     pub expected: Answers,
 }
 
-/// How many cases there are, how many of them are right, and how many cells Larry fills.
+/// How many cases there are, how many of them are correct, and how many cells Larry fills.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answers {
     pub cases: u64,
@@ -22,7 +22,7 @@ pub struct Answers {
 }
 
 impl Work {
-    /// At least so many bytes of text, of which this share of cases is wrong.
+    /// At least `bytes` bytes of text, with the share `faulty` of faulty cases.
     pub fn new(kind: Kind, faulty: f64, bytes: usize) -> Work {
         let mut generator = Generator::new(kind, Options { faulty, seed: 3, ..Options::default() });
         let mut block = Work { kind, text: Vec::new(), expected: Answers::default() };
@@ -33,7 +33,7 @@ impl Work {
         Work { kind, text: block.text.repeat(times), expected: block.expected.times(times as u64) }
     }
 
-    /// Appends so many cases.
+    /// Appends `cases` cases.
     pub fn generate(&mut self, generator: &mut Generator, cases: u64) {
         let mut answers = Vec::new();
         generator.append(cases, &mut self.text, &mut answers);
@@ -52,7 +52,7 @@ impl Work {
         }
     }
 
-    /// The same with other line ends.
+    /// The same text with CRLF line ends.
     pub fn with_crlf(mut self) -> Work {
         let lines = self.text.split_inclusive(|byte| *byte == b'\n');
         self.text = lines.flat_map(|line| [&line[..line.len() - 1], b"\r\n"].concat()).collect();
@@ -61,7 +61,7 @@ impl Work {
 }
 
 impl Answers {
-    /// The same so many times.
+    /// The answers to the same text, repeated.
     pub fn times(self, times: u64) -> Answers {
         let Answers { cases, correct, filled } = self;
         Answers { cases: cases * times, correct: correct * times, filled: filled * times }
