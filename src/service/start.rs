@@ -94,7 +94,7 @@ fn listen(address: SocketAddr, lock: &mut Lock) -> Result<TcpListener, Error> {
     });
     let listener = listener.map_err(|source| Error::Listen { address, source })?;
     let address = listener.local_addr().unwrap_or(address);
-    lock.tell_address(address)?;
+    lock.set_address(address)?;
     emit::listening(address);
     Ok(listener)
 }

@@ -1,19 +1,19 @@
-//! Moments at which a test has the process die, as if the plug was pulled, or a thread of it hang.
+//! Fail points: steps at which a test kills the process, as a crash would, or makes a thread hang.
 //!
 //! In a debug build the environment variable `FAIL_POINT=rows-appended@3` kills the process when it
-//! comes by the point `rows-appended` for the third time, and `HANG_POINT=rows-appended@3` has the
-//! thread that does so hang there for ever. A release build has nothing of this.
+//! passes the point `rows-appended` for the third time, and `HANG_POINT=rows-appended@3` makes the
+//! thread that does so hang for ever. A release build has no fail points.
 
-/// A moment between two steps, of which a crash may see the first done and the second not.
+/// A point between two steps: a crash there leaves the first done and the second not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// An older ledger is copied, and nothing is done to it.
+    /// An older ledger is copied, and not changed yet.
     LedgerCopied,
-    /// It is brought forward, and that is not committed.
+    /// It is migrated, and that is not committed.
     LedgerHalfMigrated,
-    /// The ledger is open, and nothing has been done with it.
+    /// The ledger is open, and nothing else is done.
     LedgerOpened,
-    /// A batch of claims is recorded, and no file of it is moved.
+    /// A batch of claims is committed, and no file of it is moved.
     Claimed,
     /// One file lies in the archive.
     FileMoved,
@@ -23,27 +23,27 @@ pub enum Point {
     Queued,
     /// Claims whose files were gone are to be released.
     ReleasesDue,
-    /// On its way to another file system a file was hidden in the inbox.
+    /// On its way to another file system, a file has its hidden name in the inbox.
     FileHidden,
     /// Half of it is copied.
     FileHalfCopied,
-    /// It is copied under a name that is not its own yet.
+    /// All of it is copied, under a temporary name.
     FileCopied,
-    /// The copy has its name, and the original is there as well.
+    /// The copy has its final name, and the original still exists.
     CopyNamed,
-    /// A file is back in the inbox, and its claim stands.
+    /// A file is back in the inbox, and its claim is not released.
     PutBack,
-    /// It is written down that small files, or a large one, are being graded.
+    /// The in-flight journal lists small files, or a large one.
     GradingBegun,
-    /// Small files are graded, and not handed on.
+    /// Small files are graded, and not passed on to publishing.
     Graded,
-    /// They are handed on.
+    /// They are passed on.
     HandedOn,
-    /// A chunk of a large file is marked, and not handed on.
+    /// A chunk of a large file is marked, and not passed on.
     ChunkMarked,
-    /// It is handed on.
+    /// It is passed on.
     ChunkHandedOn,
-    /// The ledger knows new reports of no length.
+    /// The ledger has entries for new reports, of length 0.
     ReportsIntroduced,
     /// Half of a block of rows is in its report.
     RowsHalfAppended,
@@ -51,34 +51,34 @@ pub enum Point {
     RowsAppended,
     /// All reports are durable.
     ReportsSynced,
-    /// So is where the files lie.
+    /// The archive's folders are durable too.
     ArchiveSynced,
-    /// The ledger has the marks, and nobody is told.
+    /// The marks are committed, and no other stage knows.
     Committed,
     /// A failed submission is committed, and its file lies in the archive.
     QuarantineDue,
     /// It lies in quarantine.
     Quarantined,
-    /// The ledger knows that rows are missing from a report.
+    /// The ledger says that rows are missing from a report.
     ReportDamaged,
-    /// What stood in a report's place is kept aside.
+    /// A foreign file in a report's place is set aside.
     ReportSetAside,
-    /// Some rows of a report are written anew.
+    /// Some rows of a report are rebuilt.
     ReportHalfWritten,
-    /// All of them are, under a name that is not the report's.
+    /// All of them are, under a temporary name.
     ReportWritten,
-    /// It has its name, and the ledger does not know.
+    /// The report has its final name, and the ledger does not say so.
     ReportNamed,
     /// A start has cut a report back to its committed length.
     ReportCut,
-    /// A start has found out what became of a claim.
+    /// A start has found where the file of a claim is.
     ClaimFound,
-    /// A start has put everything right, and nothing is graded yet.
+    /// Recovery is complete, and nothing is graded yet.
     Recovered,
 }
 
 impl Point {
-    /// All of them, in the order of the flow.
+    /// All points, in the order in which a submission passes them.
     pub const ALL: [Point; 34] = [
         Point::LedgerCopied,
         Point::LedgerHalfMigrated,
@@ -116,7 +116,7 @@ impl Point {
         Point::Recovered,
     ];
 
-    /// Its name, `rows-appended`.
+    /// Its name, such as `rows-appended`.
     pub fn name(self) -> String {
         let mut name = String::new();
         for letter in format!("{self:?}").chars() {
@@ -128,34 +128,34 @@ impl Point {
         name
     }
 
-    /// The process comes by this point.
+    /// Passes this point.
     pub fn pass(self) {
         self.pass_or(|| {});
     }
 
-    /// The process comes by this point; if it dies here, it does `last` before.
+    /// Passes this point; if the process is killed here, `last` runs before.
     pub fn pass_or(self, last: impl FnOnce()) {
         #[cfg(debug_assertions)]
-        deadly::pass(self, last);
+        traps::pass(self, last);
         #[cfg(not(debug_assertions))]
         let _ = last;
     }
 }
 
 #[cfg(debug_assertions)]
-mod deadly {
+mod traps {
     use super::Point;
     use rustix::process::{Signal, getpid, kill_process};
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    /// Where something is to happen, and how often the process comes by before.
+    /// The point at which something is to happen, and the passes until it does.
     struct Trap {
         point: Option<Point>,
         passes_left: AtomicI64,
     }
 
-    static DEATH: LazyLock<Trap> = LazyLock::new(|| Trap::of("FAIL_POINT"));
+    static KILL: LazyLock<Trap> = LazyLock::new(|| Trap::of("FAIL_POINT"));
     static HANG: LazyLock<Trap> = LazyLock::new(|| Trap::of("HANG_POINT"));
 
     impl Trap {
@@ -166,19 +166,19 @@ mod deadly {
             Trap { point, passes_left: AtomicI64::new(times.parse().unwrap_or(1)) }
         }
 
-        /// Whether this is the pass at which it is to happen.
+        /// Whether this is the pass at which it happens.
         fn snaps(&self, point: Point) -> bool {
             self.point == Some(point) && self.passes_left.fetch_sub(1, Ordering::AcqRel) == 1
         }
     }
 
     pub(super) fn pass(point: Point, last: impl FnOnce()) {
-        let dies = DEATH.snaps(point);
-        if dies {
+        let killed = KILL.snaps(point);
+        if killed {
             last();
             let _ = kill_process(getpid(), Signal::KILL);
         }
-        if dies || HANG.snaps(point) {
+        if killed || HANG.snaps(point) {
             loop {
                 std::thread::park();
             }

@@ -1,4 +1,7 @@
-//! One instance per root: a lock that goes with the process, however it ends.
+//! One instance per root: a file lock, which the kernel releases however the process ends.
+//!
+//! The file says who holds the lock and where it serves HTTP, so that a second instance can name the first and
+//! commands can find the service. The lock is `flock(2)`, so what the file says is a hint and the lock decides.
 
 use crate::model::escape;
 use crate::store::owner;
@@ -9,15 +12,15 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Why the lock was not had.
+/// Why the lock could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Another process has it.
+    /// Another process holds it.
     #[error("another gridmark works here already: {holder} (it holds {})", escape::path(path))]
     Held {
         /// The lock's file.
         path: PathBuf,
-        /// Who has it, in its own words.
+        /// What the file says of its holder.
         holder: String,
     },
     /// The file cannot be used.
@@ -30,30 +33,31 @@ pub enum Error {
     },
 }
 
-/// The lock; it is held for as long as this lives.
+/// The lock, held until this is dropped.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
     file: File,
-    said: String,
+    /// What the file says of this process.
+    text: String,
     address: Option<SocketAddr>,
 }
 
-/// What the holder of a lock, or the last one, has said of itself.
+/// What a lock's file says of its holder, or of the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The number of its process.
+    /// Its process id.
     pub process: u32,
-    /// Where it serves metrics and health, if it does.
+    /// The address at which it serves metrics and health, if it does.
     pub address: Option<SocketAddr>,
 }
 
 impl Lock {
-    /// Takes the lock at `path`, and writes there who has it.
+    /// Takes the lock at `path`, and writes to its file who holds it.
     ///
     /// # Errors
     ///
-    /// If another process has it, or the file cannot be used.
+    /// If another process holds it, or the file cannot be used.
     pub fn take(path: &Path) -> Result<Lock, Error> {
         let failed = |source| Error::Io { path: path.to_owned(), source };
         let mut file = open(path).map_err(failed)?;
@@ -63,7 +67,7 @@ impl Lock {
                 let mut holder = String::new();
                 let _ = file.read_to_string(&mut holder);
                 let holder = match holder.trim() {
-                    "" => "a process that has not said which".to_owned(),
+                    "" => "a process whose id is not in the file".to_owned(),
                     said => said.to_owned(),
                 };
                 return Err(Error::Held { path: path.to_owned(), holder });
@@ -71,17 +75,17 @@ impl Lock {
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
         let now = jiff::Timestamp::now();
-        let said = format!("process {}, since {now:.0}", std::process::id());
-        let lock = Lock { path: path.to_owned(), file, said, address: None };
-        lock.say(&lock.said)?;
+        let text = format!("process {}, since {now:.0}", std::process::id());
+        let lock = Lock { path: path.to_owned(), file, text, address: None };
+        lock.write(&lock.text)?;
         Ok(lock)
     }
 
-    /// Takes the lock once more if somebody has removed or replaced its file; whether that was so.
+    /// Takes the lock again if its file was removed or replaced; returns whether it was.
     ///
     /// # Errors
     ///
-    /// If another process has it by now, or the file cannot be used.
+    /// If another process holds it by now, or the file cannot be used.
     pub fn look_after(&mut self) -> Result<bool, Error> {
         let failed = |source| Error::Io { path: self.path.clone(), source };
         let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
@@ -92,30 +96,30 @@ impl Lock {
         let address = self.address;
         *self = Lock::take(&self.path)?;
         if let Some(address) = address {
-            self.tell_address(address)?;
+            self.set_address(address)?;
         }
         Ok(true)
     }
 
-    /// Writes beside who has it where metrics and health are served.
+    /// Adds to the file at which address metrics and health are served.
     ///
     /// # Errors
     ///
     /// If the file cannot be written.
-    pub fn tell_address(&mut self, address: SocketAddr) -> Result<(), Error> {
+    pub fn set_address(&mut self, address: SocketAddr) -> Result<(), Error> {
         self.address = Some(address);
-        self.say(&format!("{}, at {address}", self.said))
+        self.write(&format!("{}, at {address}", self.text))
     }
 
-    fn say(&self, said: &str) -> Result<(), Error> {
+    fn write(&self, text: &str) -> Result<(), Error> {
         let failed = |source| Error::Io { path: self.path.clone(), source };
-        let line = format!("{said}\n");
+        let line = format!("{text}\n");
         self.file.write_all_at(line.as_bytes(), 0).map_err(failed)?;
         self.file.set_len(line.len() as u64).map_err(failed)
     }
 }
 
-/// Opens the file of a lock, or makes it. What root made is of use to the service.
+/// Opens the file of a lock, or creates it so that the service can use it, even if root runs this.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
@@ -129,7 +133,7 @@ fn open(path: &Path) -> io::Result<File> {
             owner::give(&file, &rustix::fs::stat(folder)?)?;
             Ok(file)
         }
-        // Somebody else was quicker.
+        // Another process created it first.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             options.create_new(false).open(path)
         }
@@ -138,14 +142,14 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 impl Holder {
-    /// What the file at `path` says; nothing if there is none.
+    /// The holder that the file at `path` names; `None` if there is no file.
     ///
     /// # Errors
     ///
     /// If it cannot be read.
     pub fn of(path: &Path) -> io::Result<Option<Holder>> {
         let said = match std::fs::read_to_string(path) {
-            Err(error) if is_absence(&error) => return Ok(None),
+            Err(error) if is_not_there(&error) => return Ok(None),
             other => other?,
         };
         let mut words = said.trim().split(", ");
@@ -154,7 +158,8 @@ impl Holder {
         Ok(process.map(|process| Holder { process, address }))
     }
 
-    /// Who holds the lock at `path` now; where the system does not tell, who held it last.
+    /// The holder of the lock at `path`, if it is held now; where the system does not say, the last
+    /// holder.
     ///
     /// # Errors
     ///
@@ -165,17 +170,17 @@ impl Holder {
     }
 }
 
-fn is_absence(error: &io::Error) -> bool {
+fn is_not_there(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Whether this process holds the lock at `path` now, without touching it; nothing if the system
-/// does not tell.
+/// Whether this process holds the lock at `path` now, found out without touching the lock; `None` if the
+/// system does not say.
 pub fn is_held(path: &Path, process: u32) -> Option<bool> {
     let inode = format!(":{}", path.metadata().ok()?.ino());
     let process = process.to_string();
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
-    // Not all file systems tell the same device here as elsewhere.
+    // Only the inode is compared: on some file systems this file shows another device than `stat`.
     let is_ours = |line: &str| match line.split_ascii_whitespace().collect::<Vec<_>>()[..] {
         [_, "FLOCK", _, _, holder, file, ..] => holder == process && file.ends_with(&inode),
         _ => false,
@@ -194,15 +199,15 @@ mod tests {
         let mut lock = Lock::take(&path).expect("the lock");
         assert!(!lock.look_after().expect("the lock"));
         std::fs::remove_file(&path).expect("a file to remove");
-        assert!(lock.look_after().expect("the lock anew"));
+        assert!(lock.look_after().expect("the lock again"));
         Lock::take(&path).expect_err("a second lock");
         std::fs::remove_file(&path).expect("a file to remove");
-        let _second = Lock::take(&path).expect("a lock of somebody else");
-        lock.look_after().expect_err("a lock that somebody else has");
+        let _second = Lock::take(&path).expect("a lock of another process");
+        lock.look_after().expect_err("a lock that another process holds");
     }
 
     #[test]
-    fn the_second_one_is_told_who_has_it() {
+    fn a_second_instance_learns_who_holds_it() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("lock");
         let mut lock = Lock::take(&path).expect("the lock");
@@ -210,7 +215,7 @@ mod tests {
         let process = format!("process {}", std::process::id());
         assert!(error.to_string().contains(&process), "{error}");
         let address = SocketAddr::from(([127, 0, 0, 1], 9464));
-        lock.tell_address(address).expect("told");
+        lock.set_address(address).expect("an address in the file");
         let holder = Holder { process: std::process::id(), address: Some(address) };
         assert_eq!(Holder::of(&path).expect("the file"), Some(holder));
         assert_ne!(is_held(&path, std::process::id()), Some(false));

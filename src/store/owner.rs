@@ -1,5 +1,8 @@
-//! Whose the files are. What root makes among the service's files is the service's, what is copied
-//! stays whose it was, and who may not read them is told as whom to look.
+//! Who owns the files.
+//!
+//! What root creates among the service's files belongs to the service's user, or a command of root's would leave
+//! files that the service cannot use. A copy keeps the owner of its source. Where a user may not read a file, the
+//! message says as which user to run the command.
 
 use crate::model::escape;
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid};
@@ -14,60 +17,59 @@ use std::path::{Path, PathBuf};
 
 /// Where the system keeps the names of its users.
 const USERS: &str = "/etc/passwd";
-/// The bits of a mode that say who may read, write and search.
+/// The bits of a mode that say who may read, write and execute or search.
 const ACCESS: u32 = 0o777;
-/// All bits of a mode but the one by which nobody may remove the files of others.
+/// All bits of a mode except the sticky bit.
 const NOT_STICKY: u32 = 0o6777;
-/// What its owner may do with a file.
+/// The owner may read and write.
 const OWN: u32 = 0o600;
 
-/// Gives what was just made in this folder to whom the folder belongs, if root made it: a command of
-/// root's must leave nothing that the service may not use. A folder gets the mode of the one in which
-/// it is, and a file may be used by nobody who may not use the folder.
+/// Gives what was just created in `folder` to the folder's owner, if root created it. A new folder gets the
+/// mode of `folder`; a new file may be used only by those who may use `folder`.
 ///
 /// # Errors
 ///
-/// If the system refuses, and not because it lets nobody give anything away.
-pub fn give(made: impl AsFd, folder: &Stat) -> io::Result<()> {
+/// If the system refuses, unless it lets nobody change owners.
+pub fn give(created: impl AsFd, folder: &Stat) -> io::Result<()> {
     if !geteuid().is_root() {
         return Ok(());
     }
-    let found = fstat(&made)?;
+    let found = fstat(&created)?;
     if (found.st_uid, found.st_gid) == (folder.st_uid, folder.st_gid) {
         return Ok(());
     }
-    pass_on(&made, folder)?;
+    change_owner(&created, folder)?;
     let mode = if FileType::from_raw_mode(found.st_mode).is_dir() {
         folder.st_mode & NOT_STICKY
     } else {
         found.st_mode & (folder.st_mode | OWN) & ACCESS
     };
-    Ok(fchmod(&made, Mode::from_raw_mode(mode))?)
+    Ok(fchmod(&created, Mode::from_raw_mode(mode))?)
 }
 
-/// Lets a copy have the owner, as far as the system lets us, and the mode of what it was copied from.
+/// Gives a copy the mode of its source, and its owner if the system allows that.
 ///
 /// # Errors
 ///
 /// If the system refuses.
 pub fn keep(copy: impl AsFd, source: &Stat) -> io::Result<()> {
-    pass_on(&copy, source)?;
+    change_owner(&copy, source)?;
     let mode = if FileType::from_raw_mode(source.st_mode).is_dir() {
-        // Whoever copies puts something into it.
+        // The copy's contents have yet to be written into it.
         source.st_mode & 0o7777 | 0o700
     } else {
-        // Whatever else is in the mode of a file makes it a program that others run as its owner.
+        // Without the set-user-id and set-group-id bits, which let others run it as its owner.
         source.st_mode & ACCESS
     };
     Ok(fchmod(&copy, Mode::from_raw_mode(mode))?)
 }
 
-fn pass_on(made: impl AsFd, like: &Stat) -> io::Result<()> {
+fn change_owner(created: impl AsFd, like: &Stat) -> io::Result<()> {
     let (user, group) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
     for user in [Some(user), None] {
-        match fchown(&made, user, Some(group)) {
+        match fchown(&created, user, Some(group)) {
             Ok(()) => return Ok(()),
-            // Who may give nothing away, or not to that one, may still let the group have it.
+            // A user who may not change the owner may still change the group.
             Err(Errno::PERM | Errno::INVAL) => {}
             Err(error) => return Err(error.into()),
         }
@@ -75,12 +77,12 @@ fn pass_on(made: impl AsFd, like: &Stat) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder and those above it that are missing; what root makes belongs to whom the folder
-/// belongs in which it is made.
+/// Creates a folder and its missing parents. What root creates gets the owner of the folder that it is
+/// created in.
 ///
 /// # Errors
 ///
-/// If one cannot be made.
+/// If one cannot be created.
 pub fn make_folders(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -92,7 +94,7 @@ pub fn make_folders(path: &Path) -> io::Result<()> {
     };
     make_folders(above)?;
     match std::fs::create_dir(path) {
-        // Somebody else was quicker.
+        // Another process created it first.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(error),
         Ok(()) => {
@@ -102,7 +104,7 @@ pub fn make_folders(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A file or folder that whoever runs this may not read, and whose it is.
+/// A file or folder that the current user may not read, and its owner.
 #[derive(Debug)]
 pub struct Denied {
     path: PathBuf,
@@ -110,18 +112,19 @@ pub struct Denied {
 }
 
 impl Denied {
-    /// What is at this path, if it is there, or may be, and this user may not read it.
+    /// What is at `path`, if the current user may not read it; it may be missing where its folder cannot
+    /// be searched.
     pub fn of(path: &Path) -> Option<Denied> {
         let access = accessat(CWD, path, rustix::fs::Access::READ_OK, AtFlags::EACCESS);
         if access != Err(Errno::ACCESS) {
             return None;
         }
-        // Where it cannot be seen, the folder that keeps it is most likely of the same user.
+        // If it cannot be seen, it most likely has the owner of the folder that hides it.
         let seen = path.ancestors().find_map(|above| above.symlink_metadata().ok());
         Some(Denied { path: path.to_owned(), owner: seen.map(|found| found.uid()) })
     }
 
-    /// What to do about it: run this command, or what stands for one, as somebody else.
+    /// What to do about it: run `command` as another user.
     pub fn remedy(&self, command: &str) -> String {
         let whose = "the service's user";
         match self.owner {
@@ -140,7 +143,7 @@ impl Denied {
         }
     }
 
-    /// The folder, of those above it, into which this user may not look.
+    /// The parent folder that the current user may not search, if that is why it cannot be read.
     pub fn closed(&self) -> Option<&Path> {
         let hidden = self.path.symlink_metadata().is_err();
         let above = self.path.ancestors().skip(1);
@@ -148,7 +151,7 @@ impl Denied {
     }
 }
 
-/// What is denied to whom, in words.
+/// Says what cannot be read, and by whom.
 impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = escape::path(&self.path);
@@ -156,12 +159,12 @@ impl fmt::Display for Denied {
     }
 }
 
-/// Who runs this, in words.
+/// The current user, for messages.
 pub fn this_user() -> String {
     format!("this user (uid {})", geteuid().as_raw())
 }
 
-/// What the system calls this user, if it says so in its file.
+/// The name of a user in the system's file of users, if it is there.
 fn name_of(user: u32) -> Option<String> {
     let users = std::fs::read_to_string(USERS).ok()?;
     let user = user.to_string();
@@ -177,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_made_once_and_what_is_none_is_in_the_way() {
+    fn folders_are_created_once_and_never_over_a_file_or_link() {
         let root = tempfile::tempdir().expect("a folder");
         let deep = root.path().join("a/b/c");
         make_folders(&deep).expect("folders");
