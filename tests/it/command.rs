@@ -10,28 +10,28 @@ fn gridmark() -> Command {
 }
 
 /// Exit code, standard output and standard error.
-fn told(command: &mut Command) -> (Option<i32>, String, String) {
+fn outcome(command: &mut Command) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = command.output().unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
 #[test]
 fn alone_it_prints_its_help() {
-    let (code, help, errors) = told(&mut gridmark());
+    let (code, help, errors) = outcome(&mut gridmark());
     assert_eq!((code, errors.as_str()), (Some(0), ""));
     assert!(help.contains("Usage: gridmark") && help.contains("config"), "{help}");
-    let (code, version, _) = told(gridmark().arg("--version"));
+    let (code, version, _) = outcome(gridmark().arg("--version"));
     assert_eq!((code, version), (Some(0), format!("gridmark {}\n", env!("CARGO_PKG_VERSION"))));
 }
 
 #[test]
 fn a_command_typed_wrongly_exits_with_2() {
     for args in [&["frobnicate"][..], &["config", "--frob"], &["config", "--settle", "soon"]] {
-        let (code, output, errors) = told(gridmark().args(args));
+        let (code, output, errors) = outcome(gridmark().args(args));
         assert_eq!((code, output.as_str()), (Some(2), ""), "{args:?}");
         assert!(errors.starts_with("error: "), "{errors}");
     }
-    let (code, _, errors) = told(gridmark().args(["config", "--check", "x", "--root", "y"]));
+    let (code, _, errors) = outcome(gridmark().args(["config", "--check", "x", "--root", "y"]));
     assert_eq!(code, Some(2), "{errors}");
 }
 
@@ -43,7 +43,7 @@ fn config_shows_settings_and_origins() {
     let mut command = gridmark();
     command.args(["config", "--root", "/srv/x", "--listen", "[::1]:1", "--settle", "2s"]);
     command.arg("--config").arg(&file).env("GRIDMARK_LOG_FORMAT", "json");
-    let (code, shown, errors) = told(&mut command);
+    let (code, shown, errors) = outcome(&mut command);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
     for line in [
         "root = \"/srv/x\" # flag --root".to_owned(),
@@ -64,18 +64,18 @@ fn config_checks_a_file_and_that_alone() {
     // What is wrong elsewhere does not make a file bad.
     command.arg("config").arg("--check").arg(&shipped).env("GRIDMARK_NONSENSE", "1");
     let good = format!("{} is good\n", shipped.display());
-    assert_eq!(told(&mut command), (Some(0), good, String::new()));
+    assert_eq!(outcome(&mut command), (Some(0), good, String::new()));
 
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bad.toml");
     std::fs::write(&file, "[grade]\ntreis_max = 5\n").unwrap();
-    let (code, output, errors) = told(gridmark().arg("config").arg("--check").arg(&file));
+    let (code, output, errors) = outcome(gridmark().arg("config").arg("--check").arg(&file));
     assert_eq!((code, output.as_str()), (Some(1), ""));
     let said = "`grade.treis_max` is no setting; did you mean `grade.tries_max`?";
     assert_eq!(errors, format!("gridmark: file {}:2:1: {said}\n", file.display()));
 
     let missing = folder.path().join("none.toml");
-    let (code, _, errors) = told(gridmark().arg("config").arg("--check").arg(&missing));
+    let (code, _, errors) = outcome(gridmark().arg("config").arg("--check").arg(&missing));
     assert_eq!(code, Some(1));
     let said = format!("gridmark: cannot read the settings file {}: ", missing.display());
     assert!(errors.starts_with(&said) && errors.matches('\n').count() == 1, "{errors}");
@@ -83,7 +83,7 @@ fn config_checks_a_file_and_that_alone() {
 
 #[test]
 fn wrong_variables_are_refused() {
-    let (code, _, errors) = told(gridmark().arg("config").env("GRIDMARK_HTTP_LISTN", "x"));
+    let (code, _, errors) = outcome(gridmark().arg("config").env("GRIDMARK_HTTP_LISTN", "x"));
     assert_eq!(code, Some(1));
     assert!(errors.contains("did you mean `GRIDMARK_HTTP_LISTEN`?"), "{errors}");
 }
@@ -93,17 +93,17 @@ fn wrong_variables_are_refused() {
 fn what_is_not_utf_8_is_told() {
     use std::os::unix::ffi::OsStrExt;
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
-    let (code, _, errors) = told(gridmark().arg("config").env("GRIDMARK_PATHS_ROOT", name));
+    let (code, _, errors) = outcome(gridmark().arg("config").env("GRIDMARK_PATHS_ROOT", name));
     assert_eq!(code, Some(2));
     assert_eq!(
         errors,
         "gridmark: the environment variable GRIDMARK_PATHS_ROOT is not UTF-8 text\n"
     );
-    let (code, _, errors) = told(gridmark().args(["config", "--root"]).arg(name));
+    let (code, _, errors) = outcome(gridmark().args(["config", "--root"]).arg(name));
     assert_eq!(code, Some(2));
     assert!(errors.starts_with("gridmark: --root caf"), "{errors}");
     // Other people's variables may be what they like.
-    let (code, _, _) = told(gridmark().arg("config").env("OTHER", name));
+    let (code, _, _) = outcome(gridmark().arg("config").env("OTHER", name));
     assert_eq!(code, Some(0));
 }
 
@@ -115,7 +115,7 @@ fn a_closed_pipe_is_no_error() {
         let output = gridmark().args(args).stdout(writer).output().unwrap();
         assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
     }
-    // Nor is it a panic where not even errors can be told.
+    // Nor does it panic where not even errors can be printed.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let status = gridmark().args(["config", "--config", "/nonexistent"]).stderr(writer).status();
@@ -126,7 +126,7 @@ fn a_closed_pipe_is_no_error() {
 #[test]
 fn a_full_disk_is_an_error() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let (code, _, errors) = told(gridmark().arg("config").stdout(full));
+    let (code, _, errors) = outcome(gridmark().arg("config").stdout(full));
     assert_eq!(code, Some(1));
     assert!(errors.starts_with("gridmark: cannot write to standard output: "), "{errors}");
 }
@@ -141,7 +141,7 @@ fn an_unavailable_tier_is_reported_once_with_its_place() {
         let mut command = gridmark();
         command.args(args).current_dir(folder.path());
         command.envs(variable.map(|tier| ("GRIDMARK_GRADE_TIER", tier)));
-        told(&mut command)
+        outcome(&mut command)
     };
     let why = "`grade.tier`: there is no kernel tier `avx1024`; it can run portable";
     for (args, wanted) in
@@ -170,11 +170,11 @@ fn trouble_with_the_ledger_is_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(folder.path().join("state/ledger.db")).unwrap();
     for args in [&["serve", "--once"][..], &["why", "p"]] {
-        let (_, _, errors) = told(gridmark().args(args).current_dir(folder.path()));
+        let (_, _, errors) = outcome(gridmark().args(args).current_dir(folder.path()));
         assert!(errors.starts_with("gridmark: the ledger "), "{errors}");
         let causes = ["unable to open", "it is no file", "Error code"];
-        let told = causes.map(|cause| errors.matches(cause).count());
-        assert_eq!(told.iter().sum::<usize>(), 1, "{errors}");
+        let outcome = causes.map(|cause| errors.matches(cause).count());
+        assert_eq!(outcome.iter().sum::<usize>(), 1, "{errors}");
     }
 }
 
@@ -188,21 +188,21 @@ fn a_malformed_address_is_refused_with_an_example() {
         ["doctor", "--listen", ":9464"],
         ["health", "--at", "localhost:9464"],
     ] {
-        let (code, _, errors) = told(gridmark().args(args).current_dir(folder.path()));
+        let (code, _, errors) = outcome(gridmark().args(args).current_dir(folder.path()));
         assert_eq!(code, Some(2), "{args:?}: {errors}");
         assert!(errors.contains(expected), "{args:?}: {errors}");
     }
     let mut config = gridmark();
     config.arg("config").env("GRIDMARK_HTTP_LISTEN", "localhost:9464");
-    let (_, _, errors) = told(config.current_dir(folder.path()));
+    let (_, _, errors) = outcome(config.current_dir(folder.path()));
     assert!(errors.contains(expected), "{errors}");
 }
 
 #[test]
 fn retry_without_a_name_says_that_there_is_all() {
-    let (code, _, errors) = told(gridmark().arg("retry"));
+    let (code, _, errors) = outcome(gridmark().arg("retry"));
     assert_eq!(code, Some(2), "{errors}");
     assert!(errors.contains("NAME") && errors.contains("--all"), "{errors}");
-    let (code, _, errors) = told(gridmark().args(["retry", "--all", "p"]));
+    let (code, _, errors) = outcome(gridmark().args(["retry", "--all", "p"]));
     assert!(code == Some(2) && errors.contains("cannot be used with"), "{errors}");
 }

@@ -77,8 +77,8 @@ fn the_shipped_file_says_what_needs_a_restart() {
             comment.push_str(words);
             all |= words == " All of this section needs a restart.";
         } else if let Some((name, _)) = line.split_once(" = ") {
-            let told = all || comment.contains("Needs a restart.");
-            assert_eq!(told, needs_restart(section, name), "{section}.{name}");
+            let documented = all || comment.contains("Needs a restart.");
+            assert_eq!(documented, needs_restart(section, name), "{section}.{name}");
             comment.clear();
             seen += 1;
         }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
-/// Long enough for whatever is to happen; waiting ends when it does.
+/// Long enough for anything that a test waits for; waiting ends when it comes.
 const LONG: Duration = Duration::from_secs(30);
 
 struct Shown {
@@ -81,7 +81,7 @@ impl Server {
         let (end, ended) = channel();
         runtime.spawn(async move {
             http::serve(listener, Arc::new(shown), options, stopped).await;
-            // Whoever waits for the end may be gone by then.
+            // The receiver may be gone by then.
             let _ = end.send(());
         });
         Server { address, stop: Some(stop), ended, _runtime: runtime }

@@ -1,4 +1,4 @@
-//! What is told, and in which form.
+//! Log lines and their formats.
 
 use gridmark::config::{Log, LogFormat};
 use gridmark::telemetry::log::{Reader, subscriber};

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// What is not told in this time never is.
+/// A line that does not come in this time is taken never to come.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The process, which ends with the test.
@@ -25,7 +25,7 @@ fn wait_for(lines: &Receiver<String>, word: &str) -> String {
         match lines.recv_timeout(DEADLINE) {
             Ok(line) if line.contains(word) => return line,
             Ok(line) => seen += &format!("{line}\n"),
-            Err(error) => panic!("`{word}` was not told ({error}):\n{seen}"),
+            Err(error) => panic!("`{word}` did not come ({error}):\n{seen}"),
         }
     }
 }

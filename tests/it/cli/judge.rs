@@ -37,10 +37,10 @@ fn an_unreadable_case_keeps_its_place_and_is_reported() {
     let done = gridmark(folder().path(), &["judge", "killer"], input);
     assert_eq!(done.stdout, "OK\nNotOK\nOK\nNotOK\nOK\n");
     assert_eq!(done.code, Some(1));
-    let told = done.stderr.lines().collect::<Vec<_>>();
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].starts_with("stdin:36:3: "), "{told:?}");
-    assert!(told[1].starts_with("stdin:84:"), "{told:?}");
+    let outcome = done.stderr.lines().collect::<Vec<_>>();
+    assert_eq!(outcome.len(), 2, "{outcome:?}");
+    assert!(outcome[0].starts_with("stdin:36:3: "), "{outcome:?}");
+    assert!(outcome[1].starts_with("stdin:84:"), "{outcome:?}");
 
     let folder = folder();
     let solution = SOLUTION.lines().take(5).collect::<Vec<_>>().join("\n");

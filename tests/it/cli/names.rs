@@ -79,7 +79,7 @@ fn the_root_of_a_service_stays_on_one_line() {
     let arguments = ["serve", "--once", "--root", NAME].map(OsStr::new);
     let done = gridmark(folder.path(), &arguments, "");
     assert_eq!(done.code, Some(1));
-    let told = done.stderr.lines().last().unwrap_or_default();
-    assert!(told.starts_with("gridmark: cannot create the folder "), "{}", done.stderr);
+    let outcome = done.stderr.lines().last().unwrap_or_default();
+    assert!(outcome.starts_with("gridmark: cannot create the folder "), "{}", done.stderr);
     assert!(!done.stderr.contains(['\x1b', '\u{202e}']), "{}", done.stderr);
 }

@@ -1,4 +1,4 @@
-//! A service manager as systemd is one: what the service tells it.
+//! A service manager like systemd: it receives what the service notifies.
 
 use super::{PAUSE, Sandbox};
 use std::os::unix::net::UnixDatagram;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The manager; it listens for as long as it lives.
 pub struct Manager {
-    told: Arc<Mutex<Vec<String>>>,
+    received: Arc<Mutex<Vec<String>>>,
     is_over: Arc<AtomicBool>,
     listener: Option<JoinHandle<()>>,
 }
@@ -24,8 +24,8 @@ impl Manager {
         if let Some(watchdog) = watchdog {
             sandbox.set_variable("WATCHDOG_USEC", watchdog.as_micros().to_string());
         }
-        let (told, is_over) = (Arc::<Mutex<Vec<_>>>::default(), Arc::<AtomicBool>::default());
-        let (keep, over) = (Arc::clone(&told), Arc::clone(&is_over));
+        let (received, is_over) = (Arc::<Mutex<Vec<_>>>::default(), Arc::<AtomicBool>::default());
+        let (keep, over) = (Arc::clone(&received), Arc::clone(&is_over));
         let listener = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while !over.load(Ordering::Acquire) {
@@ -35,22 +35,22 @@ impl Manager {
                 }
             }
         });
-        Manager { told, is_over, listener: Some(listener) }
+        Manager { received, is_over, listener: Some(listener) }
     }
 
-    /// All that it was told, line by line.
-    pub fn told(&self) -> Vec<String> {
-        self.told.lock().unwrap().clone()
+    /// All lines that it has received.
+    pub fn received(&self) -> Vec<String> {
+        self.received.lock().unwrap().clone()
     }
 
-    /// How often it was told this.
+    /// How often it received this line.
     pub fn count(&self, line: &str) -> usize {
-        self.told().iter().filter(|told| *told == line).count()
+        self.received().iter().filter(|received| *received == line).count()
     }
 
-    /// Forgets what it was told.
+    /// Forgets what it has received.
     pub fn forget(&self) {
-        self.told.lock().unwrap().clear();
+        self.received.lock().unwrap().clear();
     }
 }
 
@@ -61,7 +61,7 @@ impl Drop for Manager {
             let ended = listener.join();
             assert!(
                 ended.is_ok() || std::thread::panicking(),
-                "something was told that is no text"
+                "it received something that is no text"
             );
         }
     }

@@ -1,11 +1,11 @@
-//! Random numbers that can be had again.
+//! Random numbers from a seed.
 
-/// What a 64-bit linear congruential generator gives in its upper half.
+/// A 64-bit linear congruential generator, of which the upper half is used.
 pub struct Random(u64);
 
 impl Random {
-    /// With a seed that is told; `GRIDMARK_TEST_SEED` repeats an earlier run, as far as moments can
-    /// be repeated.
+    /// With a new seed, which is printed. `GRIDMARK_TEST_SEED` sets it, to repeat an earlier run as far
+    /// as timing allows.
     pub fn new() -> Random {
         let clock = || std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
         let set = std::env::var("GRIDMARK_TEST_SEED").ok();

@@ -1,4 +1,4 @@
-//! What the service tells: rows of reports, and metrics.
+//! What the service reports: rows of reports, and metrics.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,25 +9,25 @@ use std::path::Path;
 pub struct Row(BTreeMap<String, String>);
 
 impl Row {
-    /// What stands in this column.
+    /// The value of this column.
     #[track_caller]
     pub fn get(&self, column: &str) -> &str {
         self.0.get(column).unwrap_or_else(|| panic!("no column {column} in {:?}", self.0))
     }
 
-    /// What stands in these columns, separated by bars.
+    /// The values of these columns, separated by bars.
     #[track_caller]
     pub fn columns(&self, columns: &[&str]) -> String {
         columns.iter().map(|column| self.get(column)).collect::<Vec<_>>().join("|")
     }
 
-    /// What stands in this column, as a number.
+    /// The value of this column, as a number.
     #[track_caller]
     pub fn number(&self, column: &str) -> u64 {
         self.get(column).parse().unwrap()
     }
 
-    /// The row without the columns that tell a time.
+    /// The row without the columns that hold a time.
     pub fn timeless(mut self) -> Row {
         self.0.retain(|column, _| !column.ends_with("_at"));
         self
@@ -53,7 +53,7 @@ pub fn rows_in(bytes: &[u8], report: &Path) -> Vec<Row> {
     rows.collect()
 }
 
-/// The rows without times, in an order of their own.
+/// The rows without times, sorted.
 pub fn timeless(rows: Vec<Row>) -> Vec<Row> {
     let mut rows: Vec<Row> = rows.into_iter().map(Row::timeless).collect();
     rows.sort();
@@ -74,18 +74,18 @@ impl Metrics {
         Metrics(series.collect())
     }
 
-    /// The value of a series, if it is there.
+    /// The value of a series, if it exists.
     pub fn find(&self, series: &str) -> Option<f64> {
         self.0.get(series).copied()
     }
 
-    /// The value of a series that is there.
+    /// The value of a series, which has to exist.
     #[track_caller]
     pub fn of(&self, series: &str) -> f64 {
         self.find(series).unwrap_or_else(|| panic!("no {series} in {:#?}", self.0.keys()))
     }
 
-    /// All series of this name, with whatever labels.
+    /// All series of this name, with any labels.
     pub fn series<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, f64)> {
         let all = self.0.iter().map(|(series, value)| (series.as_str(), *value));
         all.filter(move |(series, _)| series.split('{').next() == Some(name))

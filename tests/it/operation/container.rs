@@ -1,5 +1,5 @@
-//! The container and compose files, as far as they can be held to something without an engine that
-//! builds or runs them: what they name is there, what they say agrees, and what they start runs where
+//! The container and compose files, as far as they can be checked without an engine that builds or
+//! runs them: the files they name exist, they agree with each other, and what they start runs where
 //! there is nothing but the image.
 
 use crate::kit::island::Island;
@@ -13,7 +13,7 @@ use yaml_rust2::{Yaml, YamlLoader};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const DATA: &str = "/var/lib/gridmark";
-/// What does not come true in this time never does.
+/// A condition that does not come true in this time is taken never to do so.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 fn in_repository(path: &str) -> PathBuf {
@@ -191,7 +191,7 @@ fn the_configuration_for_containers_is_that_for_one_machine() {
     for key in ["name", "type", "access", "uid", "isDefault", "jsonData"] {
         assert_eq!(here["datasources"][0][key], there["datasources"][0][key], "{key}");
     }
-    // Dashboards are mounted where Grafana is told to look for them.
+    // Dashboards are mounted where the provisioning of Grafana looks for them.
     let provider = yaml("deploy/grafana/provisioning/dashboards/gridmark.yml");
     let wanted = provider["providers"][0]["options"]["path"].as_str().unwrap().to_owned();
     let compose = yaml("deploy/container/compose.yml");
@@ -262,7 +262,7 @@ fn files_are_graded_in_a_read_only_image_with_nothing_else() {
         let start = Instant::now();
         while !holds() {
             let log = || fs::read_to_string(&log).unwrap();
-            assert!(start.elapsed() < DEADLINE, "in vain: {what}\n{}", log());
+            assert!(start.elapsed() < DEADLINE, "not in time: {what}\n{}", log());
             std::thread::sleep(Duration::from_millis(5));
         }
     };

@@ -1,12 +1,12 @@
-//! A guest: the system as it is here, with every change going to memory and away with the guest. It
-//! has its own processes too, so nothing that it starts outlives it. Only root can have one.
+//! A guest: an overlay of this system that keeps every change in memory and is removed with it. It has
+//! a process namespace too, so nothing that it starts outlives it. Only root can have one.
 
 use crate::kit::needs::{find_program, hold, need, programs, root};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// What does not come true in this time never does.
+/// A condition that does not come true in this time is taken never to do so.
 const DEADLINE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -33,14 +33,14 @@ const HOST: &str = r#"
     exec cat
 "#;
 
-/// It is there for as long as this lives.
+/// It exists for as long as this value.
 pub struct Guest {
     holder: Child,
     folder: tempfile::TempDir,
 }
 
 impl Guest {
-    /// A new one, in which these programs are; none where it cannot be had.
+    /// A new one with these programs; none where that is impossible.
     pub fn with(names: &[&str]) -> Option<Guest> {
         if !root() || !programs(names) || !programs(&["unshare", "nsenter", "chroot", "setpriv"]) {
             return None;
@@ -53,7 +53,7 @@ impl Guest {
         Some(Guest { holder: need("an overlay of this system", holder, remedy)?, folder })
     }
 
-    /// What lies at this path there, as it is seen from here.
+    /// The path by which this process reaches a path of the guest.
     pub fn path(&self, path: &str) -> PathBuf {
         let mounts = PathBuf::from(format!("/proc/{}/root", self.holder.id()));
         let root = mounts.join(self.folder.path().strip_prefix("/").unwrap()).join("root");
@@ -76,7 +76,7 @@ impl Guest {
         command
     }
 
-    /// What a line of shell tells there, standard error included, and whether it went well.
+    /// Whether a line of shell succeeds there, and its output, standard error included.
     pub fn try_sh(&self, script: &str) -> (bool, String) {
         let mut command = self.command(&["sh", "-c"]);
         let Output { status, stdout, .. } =
@@ -84,24 +84,24 @@ impl Guest {
         (status.success(), String::from_utf8_lossy(&stdout).into_owned())
     }
 
-    /// The same of one that must go well.
+    /// The output of a line of shell that has to succeed there.
     #[track_caller]
     pub fn sh(&self, script: &str) -> String {
-        let (is_good, told) = self.try_sh(script);
-        assert!(is_good, "{script}:\n{told}");
-        told
+        let (is_good, printed) = self.try_sh(script);
+        assert!(is_good, "{script}:\n{printed}");
+        printed
     }
 
-    /// Waits until a line of shell goes well there.
+    /// Waits until a line of shell succeeds there.
     #[track_caller]
     pub fn wait_until(&self, script: &str) -> String {
         let start = Instant::now();
         loop {
-            let (is_good, told) = self.try_sh(script);
+            let (is_good, printed) = self.try_sh(script);
             if is_good {
-                return told;
+                return printed;
             }
-            assert!(start.elapsed() < DEADLINE, "in vain: {script}\n{told}");
+            assert!(start.elapsed() < DEADLINE, "not in time: {script}\n{printed}");
             std::thread::sleep(PAUSE);
         }
     }

@@ -61,8 +61,8 @@ fn with_the_settings_file_alone_every_command_works_on_the_service_root() {
         let variables = [("GRIDMARK_PUBLISH_DISK_FREE_BYTES_MIN", "0")];
         command.env_clear().envs(variables).args(args).arg("--config").arg(&file);
         let output = command.current_dir("/").output().unwrap();
-        let told = [output.stdout, output.stderr].concat();
-        (output.status.code(), String::from_utf8(told).unwrap())
+        let printed = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(printed).unwrap())
     };
     let copy = elsewhere.path().join("copy");
     for (args, wanted) in [
@@ -73,11 +73,11 @@ fn with_the_settings_file_alone_every_command_works_on_the_service_root() {
         (&["health"], "ready"),
         (&["reload"], "no setting has changed"),
     ] {
-        let (code, told) = run(args);
-        assert!(code == Some(0) && told.contains(wanted), "{args:?}: {code:?} {told}");
+        let (code, printed) = run(args);
+        assert!(code == Some(0) && printed.contains(wanted), "{args:?}: {code:?} {printed}");
     }
-    let (_, told) = run(&["doctor"]);
-    assert!(told.contains("its own/inbox") && told.contains("is ready"), "{told}");
+    let (_, printed) = run(&["doctor"]);
+    assert!(printed.contains("its own/inbox") && printed.contains("is ready"), "{printed}");
     sandbox.stop();
 }
 
@@ -161,14 +161,14 @@ fn prometheus_and_alertmanager_are_set_up_for_this_machine_alone_and_start() {
 END
          unshare --net bash /tmp/start"
     );
-    let (is_good, told) = guest.try_sh(&script);
+    let (is_good, printed) = guest.try_sh(&script);
     let logs = guest.sh("cat /tmp/prometheus.log /tmp/alertmanager.log");
-    assert!(is_good, "{told}\n{logs}");
+    assert!(is_good, "{printed}\n{logs}");
     // Listening (0A): 9090 is 2382, 9093 is 2385, and 127.0.0.1 is 0100007F.
-    let listening = told.lines().filter(|line| line.contains(" 0A "));
+    let listening = printed.lines().filter(|line| line.contains(" 0A "));
     let mut places: Vec<_> = listening.filter_map(|line| line.split_whitespace().nth(1)).collect();
     places.sort_unstable();
-    assert_eq!(places, ["0100007F:2382", "0100007F:2385"], "{told}\n{logs}");
+    assert_eq!(places, ["0100007F:2382", "0100007F:2385"], "{printed}\n{logs}");
 }
 
 #[test]

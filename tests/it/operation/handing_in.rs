@@ -1,5 +1,5 @@
-//! Where the service is set up as the handbook says: who may hand in, and how, and what others may do
-//! with it.
+//! The service set up as the handbook says: who may hand in, how, and what others may do with the
+//! files.
 
 use super::guest::{Guest, SETTINGS};
 use crate::kit::cases::some;
@@ -28,8 +28,8 @@ pub(super) fn guest() -> Option<Guest> {
     guest.put(Path::new(env!("CARGO_BIN_EXE_gridmark")), "/tmp/clone/target/release/gridmark");
     let steps = block("systemd-sysusers");
     // Nothing is started by an init system here.
-    let told = guest.sh(&format!("cd /tmp/clone; systemctl() {{ :; }}; set -e\n{steps}"));
-    assert!(!told.contains("ailed"), "{told}");
+    let printed = guest.sh(&format!("cd /tmp/clone; systemctl() {{ :; }}; set -e\n{steps}"));
+    assert!(!printed.contains("ailed"), "{printed}");
     assert!(guest.sh(&format!("cat {SETTINGS}")).contains("\nroot = \"/var/lib/gridmark\"\n"));
     assert!(guest.path("/usr/local/share/man/man1/gridmark-why.1").exists());
     guest.sh(&format!("sed -i 's/^listen = .*/listen = \"127.0.0.1:0\"/' {SETTINGS}"));
@@ -83,8 +83,8 @@ fn a_folder_is_handed_in_as_documented_with_any_umask_and_rights() {
             let team = format!("team-{umask}-{rights}").replace([',', '='], "");
             make_team(&guest, &team, rights);
             let command = command.replace("team-07", &team);
-            let told = guest.sh(&of("alice", &format!("umask {umask}\n{command}")));
-            assert_eq!(told, "");
+            let printed = guest.sh(&of("alice", &format!("umask {umask}\n{command}")));
+            assert_eq!(printed, "");
             wait_for(&guest, &format!("{team}/p1.txt"));
             wait_for(&guest, &format!("{team}/more/p2.txt"));
         }
@@ -108,10 +108,10 @@ fn others_may_read_but_not_change_what_was_handed_in() {
     let hand_in = block("| tar -x");
     guest.sh(&of("alice", &format!("umask 022\n{hand_in}\n cat team-07/p1.txt > {INBOX}/top")));
     let refused = |script: &str| {
-        let (is_done, told) = guest.try_sh(&of("carol", script));
+        let (is_done, printed) = guest.try_sh(&of("carol", script));
         let is_refused = ["Permission denied", "cannot create", "not permitted"];
-        let is_refused = is_refused.iter().any(|word| told.contains(word));
-        assert!(!is_done && is_refused, "{script}: {told}");
+        let is_refused = is_refused.iter().any(|word| printed.contains(word));
+        assert!(!is_done && is_refused, "{script}: {printed}");
     };
     let all = |root: &str| {
         [
@@ -127,7 +127,7 @@ fn others_may_read_but_not_change_what_was_handed_in() {
         refused(&format!("mv {file} {INBOX}/away"));
     }
     refused(&format!("mv {INBOX}/team-07 {INBOX}/away"));
-    // A folder belongs to whoever made it.
+    // A folder belongs to its creator.
     refused(&format!("echo x > {INBOX}/team-07/p5.txt"));
     let service = guest.serve(UNIT);
     for file in all("") {
@@ -194,16 +194,19 @@ fn files_moved_in_can_be_taken_after_the_documented_steps() {
     let doctor = format!(
         "setpriv --reuid gridmark --regid gridmark --init-groups gridmark doctor {settings}"
     );
-    let (_, told) = guest.try_sh(&format!("{doctor} --listen 127.0.0.1:0"));
-    assert!(told.contains("cannot take files out of /var/lib/gridmark/inbox/team-07"), "{told}");
-    assert!(told.contains("cannot read /var/lib/gridmark/inbox/p1.txt"), "{told}");
+    let (_, printed) = guest.try_sh(&format!("{doctor} --listen 127.0.0.1:0"));
+    assert!(
+        printed.contains("cannot take files out of /var/lib/gridmark/inbox/team-07"),
+        "{printed}"
+    );
+    assert!(printed.contains("cannot read /var/lib/gridmark/inbox/p1.txt"), "{printed}");
     // Their owner does it for a file, and root for a folder.
     let steps = readme::read("deploy/README.md");
     let of_file = readme::block(&steps, "sh", "chmod g+r");
     guest.sh(&of("alice", &format!("set -e\n{of_file}")));
     guest.sh(&format!("set -e\n{}", readme::block(&steps, "sh", "chown -R gridmark:")));
-    let (_, told) = guest.try_sh(&format!("{doctor} --listen 127.0.0.1:0"));
-    assert!(told.contains("3 files in 2 folders of the inbox can be taken"), "{told}");
+    let (_, printed) = guest.try_sh(&format!("{doctor} --listen 127.0.0.1:0"));
+    assert!(printed.contains("3 files in 2 folders of the inbox can be taken"), "{printed}");
     let service = guest.serve(UNIT);
     for name in ["p1.txt", "team-07/p1.txt", "team-07/more/p2.txt"] {
         wait_for(&guest, name);

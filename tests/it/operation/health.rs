@@ -32,11 +32,11 @@ fn a_service_that_takes_no_files_is_alive_and_says_why_it_is_not_ready() {
     let root = sandbox.path("");
     let root = ["--root", root.to_str().unwrap()];
     sandbox.wait_until("it says why", |_| health(&root).1.contains("disk"));
-    let (code, told) = health(&root);
+    let (code, printed) = health(&root);
     assert_eq!(code, Some(1));
-    let lines = told.lines().collect::<Vec<_>>();
+    let lines = printed.lines().collect::<Vec<_>>();
     assert_eq!(lines[0], "not ready");
-    assert!(lines.len() > 1 && lines[1..].iter().all(|line| line.starts_with("  ")), "{told}");
+    assert!(lines.len() > 1 && lines[1..].iter().all(|line| line.starts_with("  ")), "{printed}");
     assert_eq!(health(&["--live", root[0], root[1]]), (Some(0), "alive\n".into()));
 }
 
@@ -51,9 +51,9 @@ fn without_a_service_there_is_no_answer() {
     let address = sandbox.service().address().to_string();
     sandbox.kill();
     assert_eq!(health(&root), none);
-    let (code, told) = health(&["--at", &address]);
+    let (code, printed) = health(&["--at", &address]);
     assert_eq!(code, Some(1));
-    assert!(told.starts_with(&format!("no answer\n  {address}: ")), "{told}");
+    assert!(printed.starts_with(&format!("no answer\n  {address}: ")), "{printed}");
 }
 
 #[test]
@@ -72,8 +72,8 @@ fn others_that_answer_are_not_taken_for_gridmark() {
         "it does not answer as gridmark does",
         "the answer has status 404, which gridmark does not give",
     ] {
-        let told = format!("no answer\n  {address}: {why}\n");
-        assert_eq!(health(&["--at", &address]), (Some(1), told));
+        let printed = format!("no answer\n  {address}: {why}\n");
+        assert_eq!(health(&["--at", &address]), (Some(1), printed));
     }
     answering.join().unwrap();
 }
@@ -89,6 +89,6 @@ fn a_user_who_may_not_read_the_state_asks_at_the_configured_address() {
     std::fs::set_permissions(sandbox.path(""), PermissionsExt::from_mode(0o755)).unwrap();
     // Nobody is kept out if we are root; then somebody else asks.
     let user = rustix::process::geteuid().is_root().then_some(65_534);
-    let told = sandbox.run_as(user, "health", &[] as &[&str]);
-    assert_eq!((told.code, told.stdout.as_str()), (Some(0), "ready\n"), "{told:?}");
+    let printed = sandbox.run_as(user, "health", &[] as &[&str]);
+    assert_eq!((printed.code, printed.stdout.as_str()), (Some(0), "ready\n"), "{printed:?}");
 }

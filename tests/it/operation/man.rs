@@ -24,8 +24,8 @@ fn commands() -> BTreeSet<String> {
     commands.into_iter().map(str::to_owned).collect()
 }
 
-/// The flags and the names of arguments that a text tells: `--root`, `<DIR>`.
-fn told(text: &str) -> BTreeSet<String> {
+/// The flags and the names of arguments in a text: `--root`, `<DIR>`.
+fn options(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| c.is_whitespace() || "[](),|".contains(c));
     let words = words.map(|word| word.trim_end_matches(['.', ':', ';']));
     // The last of several of which one is to be typed: `<NAME|--all>`.
@@ -33,12 +33,12 @@ fn told(text: &str) -> BTreeSet<String> {
         Some(_) => word.trim_end_matches('>'),
         None => word,
     });
-    let is_told = |word: &&str| {
+    let is_option = |word: &&str| {
         let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase());
         word.strip_prefix("--").is_some_and(|name| name.starts_with(|c: char| c.is_alphabetic()))
             || word.strip_prefix('<').and_then(|word| word.strip_suffix('>')).is_some_and(is_name)
     };
-    words.filter(is_told).map(str::to_owned).collect()
+    words.filter(is_option).map(str::to_owned).collect()
 }
 
 /// A page without what only typesets it.
@@ -74,9 +74,13 @@ fn every_command_has_a_page_with_each_of_its_flags_and_what_its_help_says() {
         assert_eq!(page, gridmark(&["man", &command]));
         let page = plain(&page);
         let help = gridmark(&[&command, "--help"]);
-        let told = (told(&help), told(&page));
-        assert!(told.0.contains("--help"), "{help}");
-        assert_eq!(told.0.difference(&told.1).collect::<Vec<_>>(), Vec::<&String>::new(), "{page}");
+        let named = (options(&help), options(&page));
+        assert!(named.0.contains("--help"), "{help}");
+        assert_eq!(
+            named.0.difference(&named.1).collect::<Vec<_>>(),
+            Vec::<&String>::new(),
+            "{page}"
+        );
         // Paragraphs may break their lines elsewhere, or not at all.
         let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let notes = help.rsplit("Print help\n").next().unwrap();
@@ -169,7 +173,7 @@ fn completed(line: &str) -> BTreeSet<String> {
     let script = folder.path().join("gridmark.bash");
     fs::write(&script, gridmark(&["completions", "bash"])).unwrap();
     assert!(Command::new("bash").arg("-n").arg(&script).status().unwrap().success());
-    // It finds the function as bash itself does: by what `complete` was told.
+    // It finds the function as bash itself does: by what `complete` prints.
     let drive = r#"
         set -eu
         source "$1"
@@ -203,7 +207,7 @@ fn bash_completes_commands_flags_and_values() {
     let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
     assert_eq!(completed("gridmark se"), set(&["serve"]));
     for command in commands() {
-        let help = told(&gridmark(&[&command, "--help"]));
+        let help = options(&gridmark(&[&command, "--help"]));
         let flags = help.into_iter().filter(|word| word.starts_with("--")).collect::<BTreeSet<_>>();
         let offered = completed(&format!("gridmark {command} --"));
         let own = flags.intersection(&offered).count();

@@ -1,5 +1,5 @@
-//! What operators set up around the service, and what they are given: systemd, packages,
-//! containers, manuals, what watches it.
+//! What operators set up around the service and what is shipped for it: systemd, packages, containers,
+//! manuals, monitoring.
 
 mod backup;
 mod container;
@@ -25,8 +25,8 @@ mod verify;
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, some};
 
-/// A sandbox in which a team has handed in two large files and many small ones, whose rows lie between
-/// each other's; another team has some, and some lie in no folder.
+/// A sandbox in which a team has handed in two large files and many small ones, whose rows are
+/// interleaved; another team has some files, and some are in no folder.
 fn interleaved() -> Sandbox {
     let mut sandbox = Sandbox::new();
     sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
@@ -46,7 +46,7 @@ fn interleaved() -> Sandbox {
     sandbox
 }
 
-/// Grades what is in the inbox, to a good end.
+/// Grades the inbox with `--once`, which has to succeed.
 #[track_caller]
 fn grade(sandbox: &mut Sandbox) {
     let ended = sandbox.once();

@@ -130,8 +130,8 @@ fn the_package_is_built_installed_run_upgraded_and_purged_and_marks_stay() {
     }
     assert!(guest.sh(&format!("cat {SETTINGS}")).contains("\nroot = \"/var/lib/gridmark\"\n"));
     let licences = guest.sh("zcat /usr/share/doc/gridmark/licences.gz");
-    for told in ["\nrusqlite ", "\nof tokio ", "Permission is hereby granted"] {
-        assert!(licences.contains(told), "{told}");
+    for printed in ["\nrusqlite ", "\nof tokio ", "Permission is hereby granted"] {
+        assert!(licences.contains(printed), "{printed}");
     }
     links_lead_somewhere(&guest);
     let enabled = "/etc/systemd/system/multi-user.target.wants/gridmark.service";
@@ -157,8 +157,8 @@ fn the_package_is_built_installed_run_upgraded_and_purged_and_marks_stay() {
     guest.sh("dpkg -r gridmark");
     assert!(!guest.path("/usr/bin/gridmark").exists() && guest.path(SETTINGS).exists());
     let purged = guest.sh("dpkg -P gridmark");
-    let told = "/var/lib/gridmark holds submissions or marks and is kept";
-    assert!(purged.contains(told), "{purged}");
+    let printed = "/var/lib/gridmark holds submissions or marks and is kept";
+    assert!(purged.contains(printed), "{purged}");
     assert!(!guest.path("/etc/gridmark").exists());
     assert!(guest.path(enabled).symlink_metadata().is_err());
     assert_eq!(guest.sh("grep -c '^team/' /var/lib/gridmark/reports/submissions.csv"), "2\n");
@@ -181,15 +181,15 @@ fn the_package_follows_debian_policy() {
     }
     let folder = tempfile::tempdir().unwrap();
     let package = build(folder.path());
-    // Whoever publishes packages says who maintains them, and may close a wish for one.
+    // The maintainer is set by those who publish packages, and no request for one is closed.
     let output = Command::new("lintian")
         .args(["--allow-root", "--fail-on", "error,warning", "--suppress-tags"])
         .arg("bogus-mail-host,bogus-mail-host-in-debian-changelog,initial-upload-closes-no-bugs")
         .arg(&package)
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && told.is_empty(), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.is_empty(), "{printed}");
 }
 
 #[test]

@@ -208,9 +208,9 @@ fn run_tool(name: &str, args: &[&str], input: Option<&str>) -> Option<Output> {
 
 #[track_caller]
 fn went_well(output: &Output) -> String {
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{told}\n{}", String::from_utf8_lossy(&output.stderr));
-    told
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{printed}\n{}", String::from_utf8_lossy(&output.stderr));
+    printed
 }
 
 #[test]
@@ -226,8 +226,8 @@ fn promtool_finds_nothing_wrong_with_the_metrics() {
     let answer = sandbox.service().get("/metrics");
     let (_, metrics) = answer.split_once("\r\n\r\n").unwrap();
     let output = run_tool("promtool", &["check", "metrics"], Some(metrics)).unwrap();
-    let told = went_well(&output);
-    assert_eq!(told + &String::from_utf8_lossy(&output.stderr), "");
+    let printed = went_well(&output);
+    assert_eq!(printed + &String::from_utf8_lossy(&output.stderr), "");
 }
 
 #[test]
@@ -235,8 +235,8 @@ fn the_configuration_and_the_rules_are_good() {
     let lint = ["--lint=all", "--lint-fatal"];
     let config = [&["check", "config"], &lint[..], &["prometheus.yml"]].concat();
     let Some(output) = run_tool("promtool", &config, None) else { return };
-    let told = went_well(&output);
-    assert!(told.contains("SUCCESS: 2 rule files found"), "{told}");
+    let printed = went_well(&output);
+    assert!(printed.contains("SUCCESS: 2 rule files found"), "{printed}");
     let rules = ["rules/gridmark-records.yml", "rules/gridmark-alerts.yml"];
     let rules = [&["check", "rules"], &lint[..], &rules].concat();
     went_well(&run_tool("promtool", &rules, None).unwrap());
@@ -306,17 +306,17 @@ fn alerts_reach_the_alertmanager() {
     assert_eq!(prometheus.alerts("firing"), [""; 0]);
 
     sandbox.write("reports/folders/team.csv", "edited\n");
-    let mut told = Vec::new();
-    sandbox.wait_until("the alert is told", |_| {
-        told.extend(receiver.receive());
-        !told.is_empty()
+    let mut printed = Vec::new();
+    sandbox.wait_until("the alert arrives", |_| {
+        printed.extend(receiver.receive());
+        !printed.is_empty()
     });
     assert_eq!(prometheus.alerts("firing"), ["GridmarkReportsChanged"]);
-    assert_eq!(told[0]["labels"]["alertname"], "GridmarkReportsChanged");
-    assert_eq!(told[0]["labels"]["severity"], "ticket");
-    assert_eq!(told[0]["labels"]["instance"], *sandbox.service().address().to_string());
+    assert_eq!(printed[0]["labels"]["alertname"], "GridmarkReportsChanged");
+    assert_eq!(printed[0]["labels"]["severity"], "ticket");
+    assert_eq!(printed[0]["labels"]["instance"], *sandbox.service().address().to_string());
     let entry = format!("{RUNBOOK}#gridmarkreportschanged");
-    assert_eq!(told[0]["annotations"]["runbook"], entry);
+    assert_eq!(printed[0]["annotations"]["runbook"], entry);
 
     sandbox.stop();
     sandbox.wait_until("it is missed", |_| {

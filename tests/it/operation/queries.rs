@@ -71,7 +71,7 @@ impl Query {
         })
     }
 
-    fn told(&self, wrong: &str) -> String {
+    fn outcome(&self, wrong: &str) -> String {
         format!("{}: {}: {wrong}\n", self.place, self.expr)
     }
 }
@@ -105,9 +105,9 @@ fn work_until_all_give_data(sandbox: &mut Sandbox, prometheus: &Prometheus, quer
         }
         number.set(number.get() + 5);
         let lacks =
-            queries.iter().filter_map(|query| Some(query.told(&query.missing(prometheus)?)));
+            queries.iter().filter_map(|query| Some(query.outcome(&query.missing(prometheus)?)));
         let lacks = lacks.collect::<String>();
-        // What is lacking is shown if it is in vain.
+        // Shown if the condition never comes true.
         eprintln!("{lacks}");
         lacks.is_empty()
     });
@@ -134,10 +134,10 @@ fn every_query_names_existing_series_and_gives_data() {
         assert_eq!(prometheus.query(&query.expr), Vec::<Value>::new(), "{}", query.place);
         queries.push(query);
     }
-    let told = queries
-        .iter()
-        .flat_map(|query| query.unknown(&prometheus).into_iter().map(|wrong| query.told(&wrong)));
-    assert_eq!(told.collect::<String>(), "");
+    let outcome = queries.iter().flat_map(|query| {
+        query.unknown(&prometheus).into_iter().map(|wrong| query.outcome(&wrong))
+    });
+    assert_eq!(outcome.collect::<String>(), "");
 }
 
 #[test]

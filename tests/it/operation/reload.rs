@@ -41,8 +41,11 @@ fn reload(sandbox: &Sandbox) -> Outcome {
 #[track_caller]
 fn change(sandbox: &Sandbox, settings: &str, answer: &str) {
     write(sandbox, settings);
-    let told = reload(sandbox);
-    assert_eq!((told.code, told.stdout.as_str(), told.stderr.as_str()), (Some(0), answer, ""));
+    let outcome = reload(sandbox);
+    assert_eq!(
+        (outcome.code, outcome.stdout.as_str(), outcome.stderr.as_str()),
+        (Some(0), answer, "")
+    );
 }
 
 const APPLIED: &str = r#"gridmark_reloads_total{result="applied"}"#;
@@ -67,11 +70,11 @@ fn changed_settings_are_applied_and_those_that_need_a_restart_are_named() {
     assert_eq!((metrics.of(APPLIED), metrics.of(REFUSED), metrics.of(SUCCESSFUL)), (3.0, 0.0, 1.0));
     assert!(metrics.of(TIMESTAMP) >= before.of(TIMESTAMP) && before.of(TIMESTAMP) > 1.7e9);
     let log = sandbox.service().log();
-    for told in [
+    for outcome in [
         r#"a setting has changed setting="intake.settle_ms" before="200" after="70""#,
         r#"needs a restart; until then the old value stays in force setting="grade.streams_max" before="2" after="3""#,
     ] {
-        assert!(log.contains(told), "{told} in {log}");
+        assert!(log.contains(outcome), "{outcome} in {log}");
     }
     sandbox.stop();
     sandbox.start();
@@ -88,9 +91,9 @@ fn a_wrong_file_is_refused_with_its_place_and_the_old_settings_stay() {
         ("[intake]\nsettle_ms = -1\n", "`intake.settle_ms` is -1; expected milliseconds"),
     ] {
         write(&sandbox, settings);
-        let told = reload(&sandbox);
-        assert_eq!((told.code, told.stdout.as_str()), (Some(1), ""));
-        assert!(told.stderr.starts_with(&format!("gridmark: {place}: {wrong}")), "{told:?}");
+        let outcome = reload(&sandbox);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), ""));
+        assert!(outcome.stderr.starts_with(&format!("gridmark: {place}: {wrong}")), "{outcome:?}");
         assert!(
             sandbox.service().log().contains(&format!("{place}: {wrong}")),
             "{}",
@@ -100,8 +103,8 @@ fn a_wrong_file_is_refused_with_its_place_and_the_old_settings_stay() {
     let metrics = sandbox.service().metrics();
     assert_eq!((metrics.of(APPLIED), metrics.of(REFUSED), metrics.of(SUCCESSFUL)), (0.0, 2.0, 0.0));
     std::fs::remove_file(file(&sandbox)).unwrap();
-    let told = reload(&sandbox);
-    assert!(told.code == Some(1) && told.stderr.contains("cannot read the settings file"));
+    let outcome = reload(&sandbox);
+    assert!(outcome.code == Some(1) && outcome.stderr.contains("cannot read the settings file"));
     // The settle time is still the first one, and grading goes on.
     change(&sandbox, "[intake]\nsettle_ms = 80\n", "intake.settle_ms = 80 (was 70)\n");
     assert_eq!(sandbox.service().metrics().of(SUCCESSFUL), 1.0);
@@ -141,8 +144,8 @@ fn names_that_are_no_longer_temporary_are_taken() {
     sandbox.rename_in("q", hexudoku(2));
     sandbox.wait_for(1);
     write(&sandbox, "[intake]\nscan_every_ms = 86400000\ntemporary = [\".*\"]\n");
-    let told = reload(&sandbox);
-    assert!(told.stdout.starts_with("intake.temporary = [\".*\"] (was ["), "{told:?}");
+    let outcome = reload(&sandbox);
+    assert!(outcome.stdout.starts_with("intake.temporary = [\".*\"] (was ["), "{outcome:?}");
     sandbox.wait_for(2);
 }
 
@@ -180,7 +183,7 @@ fn room_on_the_disk_room_in_the_queue_and_the_level_of_the_log_can_be_changed() 
                   log.level = \"debug\" (was \"info\")\n";
     change(&sandbox, settings, answer);
     sandbox.wait_for(1);
-    sandbox.wait_until("each file is told", |sandbox| sandbox.service().log().contains("DEBUG"));
+    sandbox.wait_until("each file is logged", |sandbox| sandbox.service().log().contains("DEBUG"));
     for i in 0..20 {
         sandbox.rename_in(format!("team/p{i}"), hexudoku(i));
     }
@@ -192,14 +195,14 @@ fn systemd_is_notified_of_a_reload_and_its_end() {
     let mut sandbox = with_file("");
     let manager = Manager::of(&mut sandbox, None);
     sandbox.start();
-    sandbox.wait_until("it is told", |_| manager.count("READY=1") == 1);
+    sandbox.wait_until("systemd is notified", |_| manager.count("READY=1") == 1);
     manager.forget();
     sandbox.service().send(Signal::HUP);
     sandbox.wait_until("the reload is over", |_| manager.count("READY=1") == 1);
-    let told = manager.told();
-    let at = told.iter().position(|line| line == "RELOADING=1").unwrap();
-    assert!(told[at + 1].starts_with("MONOTONIC_USEC="), "{told:#?}");
-    assert!(at < told.iter().position(|line| line == "READY=1").unwrap(), "{told:#?}");
+    let outcome = manager.received();
+    let at = outcome.iter().position(|line| line == "RELOADING=1").unwrap();
+    assert!(outcome[at + 1].starts_with("MONOTONIC_USEC="), "{outcome:#?}");
+    assert!(at < outcome.iter().position(|line| line == "READY=1").unwrap(), "{outcome:#?}");
 }
 
 #[test]
@@ -210,7 +213,7 @@ fn a_file_that_the_service_does_not_read_is_refused_with_a_message() {
     sandbox.write("other.toml", "[intake]\nsettle_ms = 70\n");
     let other = sandbox.path("other.toml");
     let with = |file: &PathBuf| sandbox.run("reload", &["--config".as_ref(), file.as_os_str()]);
-    let told = with(&other);
+    let outcome = with(&other);
     let wanted = format!(
         "gridmark: process {process} reads its settings from {}, not from {}; nothing was reloaded: \
          change that file, or start the service with --config {}\n",
@@ -218,20 +221,20 @@ fn a_file_that_the_service_does_not_read_is_refused_with_a_message() {
         other.display(),
         other.display()
     );
-    assert_eq!((told.code, told.stdout.as_str(), told.stderr), (Some(1), "", wanted));
+    assert_eq!((outcome.code, outcome.stdout.as_str(), outcome.stderr), (Some(1), "", wanted));
     assert_eq!(sandbox.service().metrics().of(APPLIED), 0.0);
     // The same file under another name, and no file at all.
     std::os::unix::fs::symlink(FILE, sandbox.path("link.toml")).unwrap();
-    for told in [with(&sandbox.path("link.toml")), sandbox.run("reload", &[] as &[&str])] {
-        assert_eq!((told.code, told.stdout.as_str()), (Some(0), "no setting has changed\n"));
+    for outcome in [with(&sandbox.path("link.toml")), sandbox.run("reload", &[] as &[&str])] {
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "no setting has changed\n"));
     }
 
     let sandbox = Sandbox::started();
     sandbox.write("other.toml", "[intake]\nsettle_ms = 70\n");
-    let told = sandbox.run("reload", &["--config", "other.toml"]);
+    let outcome = sandbox.run("reload", &["--config", "other.toml"]);
     let process = sandbox.service().process();
     let words = format!("process {process} was started without a settings file, and reads none");
-    assert!(told.code == Some(1) && told.stderr.contains(&words), "{told:?}");
+    assert!(outcome.code == Some(1) && outcome.stderr.contains(&words), "{outcome:?}");
 }
 
 #[test]
@@ -239,13 +242,13 @@ fn where_no_service_runs_nothing_can_be_reloaded() {
     let mut sandbox = with_file("");
     let nobody = format!("gridmark: no service runs at {}\n", sandbox.path("").display());
     let nobody = nobody.replace("/\n", "\n");
-    let told = reload(&sandbox);
-    assert_eq!((told.code, told.stderr), (Some(1), nobody.clone()));
+    let outcome = reload(&sandbox);
+    assert_eq!((outcome.code, outcome.stderr), (Some(1), nobody.clone()));
     sandbox.start();
     sandbox.kill();
     // The lock still names the process that held it.
-    let told = reload(&sandbox);
-    assert_eq!((told.code, told.stderr), (Some(1), nobody));
+    let outcome = reload(&sandbox);
+    assert_eq!((outcome.code, outcome.stderr), (Some(1), nobody));
 }
 
 #[test]

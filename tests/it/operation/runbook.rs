@@ -39,8 +39,8 @@ pub(super) fn queries() -> Vec<String> {
 #[test]
 fn every_alert_has_an_entry_and_every_entry_an_alert() {
     let runbook = read("RUNBOOK.md");
-    let told = entries(&runbook).map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>();
-    assert_eq!(told, alerts());
+    let outcome = entries(&runbook).map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(outcome, alerts());
     let rules = read("rules/gridmark-alerts.yml");
     for (name, entry) in entries(&runbook) {
         let parts = ["Means: ", "\nLook at:", "\nDo: "].map(|part| entry.find(part));

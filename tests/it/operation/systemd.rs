@@ -1,4 +1,4 @@
-//! The files for systemd, as far as they can be tested where it is not the system's first process.
+//! The files for systemd, as far as they can be tested without systemd as the init process.
 
 use crate::kit::Sandbox;
 use crate::kit::cases::{hexudoku, some};
@@ -47,11 +47,11 @@ fn the_unit_is_right_and_little_exposed() {
     let ours = said.lines().filter(|line| line.contains("gridmark")).collect::<Vec<_>>();
     assert!(verified.status.success() && ours.is_empty(), "{said}");
 
-    let told = output("systemd-analyze", &["security", "--offline=true", "--no-pager", unit]);
-    let told = String::from_utf8(told.stdout).unwrap();
-    let level = told.lines().find_map(|line| line.split("Overall exposure level for ").nth(1));
+    let printed = output("systemd-analyze", &["security", "--offline=true", "--no-pager", unit]);
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    let level = printed.lines().find_map(|line| line.split("Overall exposure level for ").nth(1));
     let level = level.and_then(|level| level.split_whitespace().nth(1)?.parse::<f64>().ok());
-    assert!(level.expect("a level") <= EXPOSURE_MAX, "{told}");
+    assert!(level.expect("a level") <= EXPOSURE_MAX, "{printed}");
 }
 
 #[test]
@@ -84,11 +84,11 @@ fn its_user_is_made() {
 
 /// The groups of system calls that systemd knows, each with all that is in it.
 fn groups() -> BTreeMap<String, BTreeSet<String>> {
-    let told = output("systemd-analyze", &["syscall-filter", "--no-pager"]).stdout;
-    let told = String::from_utf8(told).unwrap();
+    let printed = output("systemd-analyze", &["syscall-filter", "--no-pager"]).stdout;
+    let printed = String::from_utf8(printed).unwrap();
     let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut group = String::new();
-    for line in told.lines() {
+    for line in printed.lines() {
         match line.trim() {
             "" => {}
             name if !line.starts_with(' ') => group = name.to_owned(),

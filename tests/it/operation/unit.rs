@@ -30,20 +30,20 @@ fn wait_for_food(sandbox: &mut Sandbox, manager: &Manager, times: usize) {
     sandbox.wait_until("the watchdog is fed", |_| manager.count(WATCHDOG) >= wanted);
 }
 
-/// Waits until it is told that this is stuck, and after that so many times more that it still is;
+/// Waits until the manager receives that this is stuck, and so many times more that it still is;
 /// meanwhile the watchdog must not be fed.
 #[track_caller]
 fn wait_for_hunger(sandbox: &mut Sandbox, manager: &Manager, stuck: &str) {
     let status = format!("STATUS=stuck: {stuck} ");
-    let since = |told: &[String]| told.iter().position(|line| line.starts_with(&status));
-    sandbox.wait_until("it is told as stuck for a while", |_| {
-        let told = manager.told();
-        told.iter().filter(|line| line.starts_with(&status)).count() >= 4
+    let since = |printed: &[String]| printed.iter().position(|line| line.starts_with(&status));
+    sandbox.wait_until("it is reported as stuck for a while", |_| {
+        let printed = manager.received();
+        printed.iter().filter(|line| line.starts_with(&status)).count() >= 4
     });
-    let told = manager.told();
-    let fed = told[since(&told).unwrap()..].iter().any(|line| line == WATCHDOG);
-    assert!(!fed, "{told:#?}");
-    // Whoever feeds it lives.
+    let printed = manager.received();
+    let fed = printed[since(&printed).unwrap()..].iter().any(|line| line == WATCHDOG);
+    assert!(!fed, "{printed:#?}");
+    // The service still runs.
     let live = sandbox.service().get("/livez");
     assert!(live.starts_with("HTTP/1.1 503") && live.contains(stuck), "{live}");
     assert_eq!(sandbox.service().metrics().of("gridmark_live"), 0.0);
@@ -58,18 +58,18 @@ fn wait_for_hunger(sandbox: &mut Sandbox, manager: &Manager, stuck: &str) {
 fn systemd_is_notified_of_readiness_status_and_end() {
     let (mut sandbox, manager) = watched();
     sandbox.start();
-    sandbox.wait_until("the status is told", |_| manager.told().len() >= 4);
-    assert_eq!(manager.count("READY=1"), 1, "{:#?}", manager.told());
+    sandbox.wait_until("the status is received", |_| manager.received().len() >= 4);
+    assert_eq!(manager.count("READY=1"), 1, "{:#?}", manager.received());
     sandbox.rename_in("p", hexudoku(1));
     sandbox.wait_for(1);
     let status = "STATUS=ready: 1 submissions graded, 0 in flight";
     sandbox.wait_until("the status is new", |_| manager.count(status) == 1);
     sandbox.stop();
-    let told = manager.told();
-    assert_eq!(told.iter().filter(|line| line.starts_with("READY=")).count(), 1, "{told:#?}");
-    let ready = told.iter().position(|line| line == "READY=1").unwrap();
-    let stopping = told.iter().position(|line| line == "STOPPING=1").unwrap();
-    assert!(ready < stopping, "{told:#?}");
+    let printed = manager.received();
+    assert_eq!(printed.iter().filter(|line| line.starts_with("READY=")).count(), 1, "{printed:#?}");
+    let ready = printed.iter().position(|line| line == "READY=1").unwrap();
+    let stopping = printed.iter().position(|line| line == "STOPPING=1").unwrap();
+    assert!(ready < stopping, "{printed:#?}");
 }
 
 #[test]
@@ -77,12 +77,12 @@ fn while_it_is_not_ready_the_start_is_extended_with_the_reason() {
     let (mut sandbox, manager) = watched();
     sandbox.set("publish.disk_free_bytes_min", i64::MAX).start_unready();
     sandbox.wait_until("the start is extended", |_| manager.count(EXTENSION) >= 3);
-    let told = manager.told();
-    assert_eq!(manager.count("READY=1"), 0, "{told:#?}");
+    let printed = manager.received();
+    assert_eq!(manager.count("READY=1"), 0, "{printed:#?}");
     let is_reason = |line: &String| {
         line.starts_with("STATUS=not ready: ") && line.contains("publish.disk_free_bytes_min")
     };
-    assert!(told.iter().any(is_reason), "{told:#?}");
+    assert!(printed.iter().any(is_reason), "{printed:#?}");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_watchdog_of_another_process_is_not_fed() {
     sandbox.rename_in("p", hexudoku(1));
     let status = "STATUS=ready: 1 submissions graded, 0 in flight";
     sandbox.wait_until("the status is new", |_| manager.count(status) == 1);
-    assert_eq!(manager.count(WATCHDOG), 0, "{:#?}", manager.told());
+    assert_eq!(manager.count(WATCHDOG), 0, "{:#?}", manager.received());
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_disk_that_takes_no_reports_is_reported_and_the_watchdog_still_fed() {
     sandbox.wait_until("it is not ready", |sandbox| {
         sandbox.service().get("/readyz").contains(" 503 ")
     });
-    // Longer than whatever does not move may stand.
+    // Longer than work may stand still.
     wait_for_food(&mut sandbox, &manager, 6);
     assert!(
         sandbox.service().get("/livez").starts_with("HTTP/1.1 200"),
@@ -184,10 +184,10 @@ fn a_disk_that_takes_no_reports_is_reported_and_the_watchdog_still_fed() {
     manager.forget();
     sandbox.service().send(Signal::TERM);
     sandbox.wait_until("the end is extended", |_| manager.count(EXTENSION) >= 2);
-    let told = manager.told();
-    assert!(told.iter().any(|line| line == "STOPPING=1"), "{told:#?}");
+    let printed = manager.received();
+    assert!(printed.iter().any(|line| line == "STOPPING=1"), "{printed:#?}");
     let status = "STATUS=draining: 1 in flight";
-    assert!(told.iter().any(|line| line == status), "{told:#?}");
+    assert!(printed.iter().any(|line| line == status), "{printed:#?}");
     assert_eq!(sandbox.wait_for_end().status.code(), Some(1));
 }
 
@@ -218,11 +218,11 @@ fn log_in_journal(name: impl FnOnce(&str) -> String) -> String {
 #[test]
 fn the_journal_gets_a_line_for_each_event_with_its_priority() {
     let log = log_in_journal(|stream| stream.to_owned());
-    let told =
-        |line: &str| assert!(log.lines().any(|told| told.starts_with(line)), "{line}\n{log}");
-    told("<6>gridmark grades what is dropped into the inbox version=");
-    told("<7>taken into the archive files=");
-    told(r"<3>moved into quarantine name=bad\x0Aname reason=");
+    let printed =
+        |line: &str| assert!(log.lines().any(|printed| printed.starts_with(line)), "{line}\n{log}");
+    printed("<6>gridmark grades what is dropped into the inbox version=");
+    printed("<7>taken into the archive files=");
+    printed(r"<3>moved into quarantine name=bad\x0Aname reason=");
     assert!(!log.contains("gridmark::service") && !log.contains('\x1b'), "{log}");
     // A panic's own words are not ours.
     let is_event = |line: &&str| line.starts_with('<');
@@ -246,7 +246,7 @@ fn a_refused_setting_exits_with_2_and_other_trouble_with_1() {
         let output = command.output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    for (text, variable, told) in [
+    for (text, variable, printed) in [
         ("[intake]\nsetle_ms = 1\n", None, ":2:1: `intake.setle_ms` is no setting"),
         ("[intake]\nsettle_ms = -1\n", None, ":2:1: `intake.settle_ms` is -1"),
         ("[intake\n", None, ":1:8: "),
@@ -256,7 +256,7 @@ fn a_refused_setting_exits_with_2_and_other_trouble_with_1() {
         ("", Some(("GRIDMARK_INTAKE_SETTLE_MS", "x")), "`intake.settle_ms` is x"),
     ] {
         let (code, said) = serve(text, variable);
-        assert!(code == Some(2) && said.contains(told), "{code:?} {said}");
+        assert!(code == Some(2) && said.contains(printed), "{code:?} {said}");
     }
     assert!(!folder.path().join("root").exists());
     // What may be otherwise the next time.

@@ -13,12 +13,12 @@ fn a_root_of_the_first_format_is_upgraded_and_its_reports_can_be_rebuilt() {
     sandbox.stop();
     let before = sandbox.report_bytes();
     sandbox.make_ledger_old();
-    let told = sandbox.run("verify", &[] as &[&str]);
-    assert_eq!(told.code, Some(2), "{}", told.stdout);
+    let outcome = sandbox.run("verify", &[] as &[&str]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stdout);
     assert!(
-        told.stderr.contains("has the older format 1; start the service once"),
+        outcome.stderr.contains("has the older format 1; start the service once"),
         "{}",
-        told.stderr
+        outcome.stderr
     );
     grade(&mut sandbox);
     assert!(sandbox.has("state/ledger.db.format-1"));

@@ -1,5 +1,5 @@
-//! Commands run by another user than the service: root, who may do everything, and somebody who may
-//! not read what the service keeps.
+//! Commands run by another user than the service: root, who may do everything, and nobody, who may not
+//! read the state.
 
 use super::grade;
 use crate::kit::cases::{classic, hexudoku};
@@ -23,9 +23,13 @@ fn has_users() -> bool {
 /// Runs the program as nobody.
 fn as_nobody(args: &[&str]) -> Outcome {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
-    let told = command.args(args).env_clear().current_dir("/").uid(NOBODY).output().unwrap();
+    let outcome = command.args(args).env_clear().current_dir("/").uid(NOBODY).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Outcome { code: told.status.code(), stdout: text(told.stdout), stderr: text(told.stderr) }
+    Outcome {
+        code: outcome.status.code(),
+        stdout: text(outcome.stdout),
+        stderr: text(outcome.stderr),
+    }
 }
 
 fn permit(path: &Path, mode: u32) {
@@ -36,7 +40,7 @@ fn mode(path: &Path) -> u32 {
     path.symlink_metadata().unwrap().mode() & 0o7777
 }
 
-/// Whatever there is below this folder.
+/// All paths below this folder.
 fn below(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -96,13 +100,13 @@ fn reports_that_root_rebuilds_belong_to_the_service() {
     fs::remove_file(sandbox.path("reports/loose.csv")).unwrap();
     fs::remove_dir_all(sandbox.path("reports/folders")).unwrap();
     fs::remove_file(sandbox.path("state/lock")).unwrap();
-    // Somebody lies in wait for root.
+    // An attacker has left a link for root to follow.
     let victim = tempfile::NamedTempFile::new().unwrap();
     symlink(victim.path(), sandbox.path("reports/loose.csv.part")).unwrap();
     chown_link(&sandbox.path("reports/loose.csv.part"));
 
-    let told = sandbox.run_as(None, "verify", &["--repair"]);
-    assert_eq!(told.code, Some(0), "{told:?}");
+    let outcome = sandbox.run_as(None, "verify", &["--repair"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
     fs::remove_file(sandbox.path("reports/submissions.csv.aside-1")).unwrap();
     assert_eq!(sandbox.report_bytes(), before);
     all_is_nobodys(&sandbox);
@@ -138,11 +142,11 @@ fn a_retry_by_root_can_be_taken_by_the_service() {
     assert!(sandbox.has("quarantine/team/failed"));
     for gone in ["inbox/team", "inbox"] {
         let _ = fs::remove_dir_all(sandbox.path(gone));
-        let told = sandbox.run_as(None, "retry", &["--all"]);
-        assert_eq!(told.code, Some(0), "{told:?}");
+        let outcome = sandbox.run_as(None, "retry", &["--all"]);
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
         all_is_nobodys(&sandbox);
         sandbox.once();
-        assert!(sandbox.has("quarantine"), "{told:?}");
+        assert!(sandbox.has("quarantine"), "{outcome:?}");
         assert!(!sandbox.has("inbox/team/failed"), "it was not taken");
     }
 }
@@ -165,19 +169,19 @@ fn a_user_who_may_not_read_the_state_is_shown_which_user_may() {
             &["backup", into.to_str().unwrap()],
             &["retry", "--all"],
         ] {
-            let told = as_nobody(&[&args[..1], &["--root", root], &args[1..]].concat());
-            assert_eq!(told.code, Some(2), "{args:?}: {told:?}");
+            let outcome = as_nobody(&[&args[..1], &["--root", root], &args[1..]].concat());
+            assert_eq!(outcome.code, Some(2), "{args:?}: {outcome:?}");
             for words in [
                 "ledger.db cannot be read by this user (uid 65534): permission denied; run ",
                 "as the service's user (root, uid 0), e.g. `sudo gridmark ",
             ] {
-                assert!(told.stderr.contains(words), "{args:?}: {told:?}");
+                assert!(outcome.stderr.contains(words), "{args:?}: {outcome:?}");
             }
         }
     }
-    let told = as_nobody(&["reload", "--root", root]);
+    let outcome = as_nobody(&["reload", "--root", root]);
     let words = "state/lock cannot be read by this user (uid 65534): permission denied; run it as ";
-    assert!(told.code == Some(1) && told.stderr.contains(words), "{told:?}");
+    assert!(outcome.code == Some(1) && outcome.stderr.contains(words), "{outcome:?}");
 }
 
 #[test]
@@ -188,8 +192,8 @@ fn doctor_reports_missing_rights_and_advises_nothing_destructive() {
     permit(&sandbox.path("state"), 0o700);
     for mode in [0o755, 0o700] {
         permit(&sandbox.path(""), mode);
-        let told = as_nobody(&["doctor", "--root", root, "--listen", &address]);
-        assert_eq!(told.code, Some(1), "{told:?}");
+        let outcome = as_nobody(&["doctor", "--root", root, "--listen", &address]);
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
         for wrong in [
             "unable to open",
             "move the state folder",
@@ -199,7 +203,7 @@ fn doctor_reports_missing_rights_and_advises_nothing_destructive() {
             "chown",
             "chmod",
         ] {
-            assert!(!told.stdout.contains(wrong), "{wrong}: {}", told.stdout);
+            assert!(!outcome.stdout.contains(wrong), "{wrong}: {}", outcome.stdout);
         }
         let process = format!("gridmark, process {}, listens there", sandbox.service().process());
         for words in [
@@ -207,15 +211,15 @@ fn doctor_reports_missing_rights_and_advises_nothing_destructive() {
             "sudo gridmark doctor",
             &process,
         ] {
-            assert!(told.stdout.contains(words), "{words}: {}", told.stdout);
+            assert!(outcome.stdout.contains(words), "{words}: {}", outcome.stdout);
         }
-        let hidden = told.stdout.contains("this user (uid 65534) may not look into ");
-        assert_eq!(hidden, mode == 0o700, "{}", told.stdout);
+        let hidden = outcome.stdout.contains("this user (uid 65534) may not look into ");
+        assert_eq!(hidden, mode == 0o700, "{}", outcome.stdout);
     }
-    let told = as_nobody(&["doctor", "--root", "/etc/passwd", "--listen", "127.0.0.1:0"]);
-    assert!(told.stdout.contains("/etc/passwd is not a folder"), "{told:?}");
+    let outcome = as_nobody(&["doctor", "--root", "/etc/passwd", "--listen", "127.0.0.1:0"]);
+    assert!(outcome.stdout.contains("/etc/passwd is not a folder"), "{outcome:?}");
     for wrong in ["unable to open", "move the state folder", "none of the folders yet", "chmod"] {
-        assert!(!told.stdout.contains(wrong), "{wrong}: {}", told.stdout);
+        assert!(!outcome.stdout.contains(wrong), "{wrong}: {}", outcome.stdout);
     }
 }
 
@@ -227,15 +231,15 @@ fn health_does_not_guess_the_service_of_an_unreadable_root() {
     let sandbox = Sandbox::started();
     permit(&sandbox.path(""), 0o755);
     permit(&sandbox.path("state"), 0o700);
-    let told = as_nobody(&["health", "--root", sandbox.path("").to_str().unwrap()]);
-    assert_eq!(told.code, Some(1), "{told:?}");
+    let outcome = as_nobody(&["health", "--root", sandbox.path("").to_str().unwrap()]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
     for words in [
         "no answer\n",
         "the service of this root cannot be identified",
         "state/lock cannot be read by this user (uid 65534)",
         "--at 127.0.0.1:9464",
     ] {
-        assert!(told.stdout.contains(words), "{words}: {told:?}");
+        assert!(outcome.stdout.contains(words), "{words}: {outcome:?}");
     }
 }
 
@@ -264,8 +268,8 @@ fn a_backup_lets_nobody_read_more_than_the_root_does() {
     let elsewhere = tempfile::tempdir().unwrap();
     let into = elsewhere.path().join("first");
     // Root keeps owners, too.
-    let told = sandbox.run_as(None, "backup", &[into.as_os_str()]);
-    assert_eq!(told.code, Some(0), "{told:?}");
+    let outcome = sandbox.run_as(None, "backup", &[into.as_os_str()]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert_eq!(mode(&into), 0o700);
     let copied = below(&into);
     assert!(copied.len() > 14, "{copied:?}");

@@ -17,7 +17,7 @@ fn hand_in(sandbox: &Sandbox, files: std::ops::Range<usize>) {
 #[test]
 fn many_slow_silent_or_loud_clients_disturb_nothing() {
     let mut sandbox = Sandbox::new();
-    // Whoever is silent is cut off by those that wait, and not by the clock.
+    // Silent clients are cut off for waiting ones, not by the clock.
     for limit in ["http.header_read_ms_max", "http.connection_ms_max"] {
         sandbox.set(limit, 3_600_000);
     }

@@ -40,7 +40,7 @@ fn drop_next(sandbox: &Sandbox, drops: &mut VecDeque<(String, String)>) -> bool 
 fn sandbox() -> Sandbox {
     let mut sandbox = Sandbox::new();
     sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
-    // Whoever is killed in the very first moments again and again is not to be blamed here.
+    // More crashes than a submission may have by default.
     sandbox.set("grade.tries_max", 1_000);
     sandbox.set("publish.commit_wait_ms_max", 5).set("intake.claim_files_max", 16);
     sandbox

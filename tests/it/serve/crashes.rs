@@ -46,8 +46,8 @@ fn assert_all_but_one_graded(sandbox: &Sandbox, bad: &str, reason: &str) {
         assert!(sandbox.has(format!("{}/{name}", if is_bad { "quarantine" } else { "archive" })));
     }
     let query = "SELECT reason, tries FROM submissions WHERE state = 'failed'";
-    let told = sandbox.ledger().query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?)));
-    assert_eq!(told, Ok((reason.to_owned(), 3)));
+    let outcome = sandbox.ledger().query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    assert_eq!(outcome, Ok((reason.to_owned(), 3)));
 }
 
 /// Promise P6.

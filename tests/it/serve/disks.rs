@@ -84,7 +84,7 @@ fn full_reports_are_written_once_there_is_room() {
     let ballast = fill(&sandbox, "reports");
     hand_in(&sandbox, 1, 60);
     wait_for_words(&mut sandbox, &["cannot write the report ", "No space left"]);
-    // Whoever copies a report now gets no row twice, and none in part but the last.
+    // A copy of a report made now has no row twice, and at most the last one in part.
     check_cases(&sandbox.rows("folders/team.csv")[..20], 1);
     fs::remove_file(ballast).unwrap();
     check(&mut sandbox, 61);
@@ -114,7 +114,7 @@ fn a_full_ledger_leaves_files_in_the_inbox_until_there_is_room() {
     let ballast = fill(&sandbox, "state");
     hand_in(&sandbox, 1, 300);
     wait_for_words(&mut sandbox, &["ledger", "full"]);
-    // What is the disk's trouble is not told once more for each file.
+    // Trouble with the disk is not logged once more for each file.
     let log = sandbox.service().log();
     assert!(log.lines().filter(|line| line.contains("cannot take")).count() < 5, "{log}");
     fs::remove_file(ballast).unwrap();
@@ -176,7 +176,7 @@ fn a_read_only_archive_leaves_files_in_the_inbox_until_it_can_be_written() {
 }
 
 /// The system makes nothing read-only that is open for writing; so another, read-only view is put
-/// over it, which whatever is opened from now on meets.
+/// over it, in which everything is opened from now on.
 #[test]
 fn read_only_reports_are_written_once_they_can_be() {
     let Some(mut sandbox) = with_small("reports") else { return };
@@ -268,7 +268,7 @@ fn a_ledger_that_is_cut_or_removed_without_its_log_is_rewritten_whole() {
             }
             None => fs::remove_file(&ledger).unwrap(),
         }
-        sandbox.wait_until("it is told", |sandbox| {
+        sandbox.wait_until("it is logged", |sandbox| {
             sandbox.service().log().contains("what=\"ledger\"")
         });
         hand_in(&sandbox, 20, 20);
@@ -291,7 +291,7 @@ fn a_cut_ledger_that_cannot_be_rewritten_is_reported_now_and_at_the_next_start()
     let ledger = sandbox.path("state/ledger.db");
     let pages = fs::read(&ledger).unwrap();
     File::options().write(true).open(&ledger).unwrap().set_len(8_192).unwrap();
-    sandbox.wait_until("it is told", |sandbox| {
+    sandbox.wait_until("it is logged", |sandbox| {
         let ready = sandbox.service().get("/readyz");
         ready.starts_with("HTTP/1.1 503") && ready.contains("was cut") && ready.contains("backup")
     });
@@ -299,9 +299,9 @@ fn a_cut_ledger_that_cannot_be_rewritten_is_reported_now_and_at_the_next_start()
     sandbox.terminate();
     for command in ["verify", "why"] {
         let args: &[&str] = if command == "why" { &["team/late"] } else { &[] };
-        let told = sandbox.run(command, args);
-        assert_eq!(told.code, Some(2), "{told:?}");
-        assert!(told.stderr.contains("put a whole copy of it in its place"), "{told:?}");
+        let outcome = sandbox.run(command, args);
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains("put a whole copy of it in its place"), "{outcome:?}");
     }
     let output = sandbox.once();
     let errors = String::from_utf8(output.stderr).unwrap();

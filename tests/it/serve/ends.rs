@@ -7,7 +7,7 @@ use std::fs;
 use std::process::Output;
 
 /// Exit code, standard output and standard error.
-fn told(output: Output) -> (Option<i32>, String, String) {
+fn outcome(output: Output) -> (Option<i32>, String, String) {
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
@@ -148,7 +148,7 @@ fn a_lack_of_descriptors_does_not_delay_the_end() {
 #[test]
 fn a_second_instance_on_the_same_root_is_refused_and_the_first_is_named() {
     let mut sandbox = Sandbox::started();
-    let (code, stdout, stderr) = told(sandbox.start_second());
+    let (code, stdout, stderr) = outcome(sandbox.start_second());
     assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
     let holder =
         format!("another gridmark works here already: process {}", sandbox.service().process());
@@ -169,7 +169,7 @@ fn once_grades_the_inbox_and_exits() {
     }
     // This one has not settled by the first look.
     sandbox.write("inbox/late", hexudoku(7));
-    let (code, stdout, stderr) = told(sandbox.once());
+    let (code, stdout, stderr) = outcome(sandbox.once());
     let rows = sandbox.submissions();
     let cases: u64 = rows.iter().map(|row| row.number("cases")).sum();
     assert_eq!((code, rows.len()), (Some(0), 201), "{stderr}");
@@ -181,7 +181,7 @@ fn once_grades_the_inbox_and_exits() {
 fn once_with_nothing_to_do_exits_at_once() {
     let mut sandbox = Sandbox::new();
     for _ in 0..2 {
-        let (code, stdout, stderr) = told(sandbox.once());
+        let (code, stdout, stderr) = outcome(sandbox.once());
         let nothing = "0 submissions graded, 0 cases\n";
         assert_eq!((code, stdout.as_str()), (Some(0), nothing), "{stderr}");
     }
@@ -196,7 +196,7 @@ fn once_recovers_from_a_run_that_was_killed() {
     sandbox.wait_until("it is taken", |sandbox| sandbox.has("archive/team/p"));
     sandbox.kill();
     fs::remove_file(sandbox.path("reports/folders")).unwrap();
-    let (code, _, stderr) = told(sandbox.once());
+    let (code, _, stderr) = outcome(sandbox.once());
     assert_eq!(code, Some(0), "{stderr}");
     assert_eq!(sandbox.submissions().len(), 1);
 }
@@ -208,7 +208,7 @@ fn once_leaves_and_reports_what_cannot_be_taken() {
     // Nobody, not even root, makes files there.
     sandbox.set("paths.archive", "/proc");
     sandbox.write("inbox/p", hexudoku(1));
-    let (code, stdout, stderr) = told(sandbox.once());
+    let (code, stdout, stderr) = outcome(sandbox.once());
     assert_eq!(code, Some(1), "{stderr}");
     let said = "0 submissions graded, 0 cases; 1 could not be taken and are still in the inbox\n";
     assert_eq!(stdout, said);
@@ -223,7 +223,7 @@ fn once_ends_where_reports_cannot_be_written_and_the_next_run_writes_them() {
     for i in 1..=3 {
         sandbox.write(format!("inbox/team/{i}"), hexudoku(i));
     }
-    let (code, _, log) = told(sandbox.once());
+    let (code, _, log) = outcome(sandbox.once());
     assert_eq!(code, Some(1), "{log}");
     // The service does not report that it is ready again.
     let (_, since) = log.split_once("cannot make marks durable").unwrap();
@@ -258,7 +258,7 @@ fn once_does_not_wait_for_room_on_the_disk() {
     let mut sandbox = Sandbox::new();
     sandbox.set("publish.disk_free_bytes_min", i64::MAX).set("intake.settle_ms", 0);
     sandbox.write("inbox/team/p", hexudoku(1));
-    let (code, stdout, stderr) = told(sandbox.once());
+    let (code, stdout, stderr) = outcome(sandbox.once());
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stdout.contains("; 1 could not be taken"), "{stdout}");
     assert!(stderr.contains("fewer than publish.disk_free_bytes_min"), "{stderr}");
@@ -292,7 +292,7 @@ fn a_submission_that_gridmark_fails_to_grade_is_failed_and_kept_in_quarantine() 
     sandbox.claim("p", "p", 0, 5);
     sandbox.set("grade.tries_max", 2);
     sandbox.write("inbox/q", hexudoku(1));
-    let (code, stdout, stderr) = told(sandbox.once());
+    let (code, stdout, stderr) = outcome(sandbox.once());
     assert_eq!(code, Some(1), "{stderr}");
     assert_eq!(stdout, "2 submissions graded, 1 cases; 1 in quarantine\n");
     let rows = sandbox.submissions();

@@ -1,7 +1,8 @@
-//! The process dies between any two steps from a claim to its commit, and of a start that puts right
-//! what the last death left: the reports are those of an undisturbed run.
+//! Crashes between any two steps from a claim to its commit, and during the recovery from an earlier
+//! crash: the reports are those of an undisturbed run.
 //!
-//! `GRIDMARK_TEST_LONG=1` has it die at every one of the first forty times that it comes by a point.
+//! With `GRIDMARK_TEST_LONG=1` the process crashes at each of the first forty times that it reaches a
+//! point.
 
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, hexudoku, some};
@@ -16,9 +17,9 @@ use std::path::Path;
 use std::process::Output;
 use tempfile::TempDir;
 
-/// What a process has to do when it dies, and what is done about it.
+/// What a process does when it crashes, and what is done afterwards.
 struct Scenario {
-    /// Brings a sandbox to where the process that is to die starts; none if that cannot be here.
+    /// Prepares a sandbox for the process that crashes; none where that is impossible.
     prepare: fn() -> Option<Prepared>,
     /// What happens between the death and the next start.
     meanwhile: fn(&Sandbox),
@@ -247,7 +248,7 @@ fn finish(scenario: &Scenario, sandbox: &mut Sandbox) {
     }
 }
 
-/// Dies at every point of a scenario, a few times each.
+/// Crashes at every point of a scenario, a few times each.
 fn crash_everywhere(scenario: &Scenario) {
     let Some(mut undisturbed) = (scenario.prepare)() else { return };
     well(&undisturbed.sandbox.once());
@@ -263,7 +264,7 @@ fn crash_everywhere(scenario: &Scenario) {
             let ended = sandbox.once_dying_at(*point, *n);
             if let Some(ended) = &ended {
                 let stderr = String::from_utf8_lossy(&ended.stderr);
-                assert_ne!(*n, 1, "it does not come by {point:?}\n{stderr}");
+                assert_ne!(*n, 1, "it does not reach {point:?}\n{stderr}");
             }
             finish(scenario, sandbox);
             assert_eq!(sandbox.report_lines(), wanted, "{point:?}, {n}");

@@ -1,4 +1,4 @@
-//! A limit on the size of files (`ulimit -f`): whatever would grow beyond it fails in words.
+//! A limit on the size of files (`ulimit -f`): a write beyond it fails with a message.
 
 use crate::kit::Sandbox;
 use crate::kit::cases::hexudoku;
@@ -51,13 +51,13 @@ fn commands_that_write_files_report_the_file_size_limit() {
     let whole = fs::read(&report).unwrap();
     fs::write(&report, "").unwrap();
     sandbox.bound_files(BLOCKS_MAX);
-    let told = sandbox.run("verify", &["--repair"]);
-    assert_eq!(told.code, Some(2), "{told:?}");
-    assert!(told.stderr.contains("File too large"), "{told:?}");
-    let told = sandbox.lift_bounds().run("verify", &["--repair"]);
-    assert_eq!(fs::read(&report).unwrap(), whole, "{told:?}");
-    let told = sandbox.bound_files(BLOCKS_MAX).run("backup", &["copy"]);
-    assert!(told.code == Some(2) && told.stderr.contains("File too large"), "{told:?}");
+    let outcome = sandbox.run("verify", &["--repair"]);
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.contains("File too large"), "{outcome:?}");
+    let outcome = sandbox.lift_bounds().run("verify", &["--repair"]);
+    assert_eq!(fs::read(&report).unwrap(), whole, "{outcome:?}");
+    let outcome = sandbox.bound_files(BLOCKS_MAX).run("backup", &["copy"]);
+    assert!(outcome.code == Some(2) && outcome.stderr.contains("File too large"), "{outcome:?}");
 
     // These know no root.
     let limit = format!("ulimit -f {BLOCKS_MAX} && exec \"$0\" \"$@\"");

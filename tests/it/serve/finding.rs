@@ -208,7 +208,7 @@ fn without_watching_scans_find_everything() {
 fn an_inbox_that_is_removed_and_created_again_is_watched_again() {
     let mut sandbox = Sandbox::started();
     fs::remove_dir_all(sandbox.path("inbox")).unwrap();
-    // Whoever is first makes it: gridmark, or this.
+    // Either gridmark or this test creates it first.
     sandbox.write("inbox/team/p", hexudoku(1));
     sandbox.wait_for(1);
     fs::rename(sandbox.path("inbox"), sandbox.path("old")).unwrap();

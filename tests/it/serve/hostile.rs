@@ -70,7 +70,7 @@ fn a_file_swapped_for_a_link_between_check_and_open_is_not_followed() {
             }
         });
     });
-    // It goes on as if nothing had been.
+    // It continues as before.
     sandbox.rename_in("other/p", hexudoku(5));
     sandbox.wait_until("the other one is graded", |sandbox| {
         sandbox.submissions().iter().any(|row| row.get("submission") == "other/p")

@@ -227,8 +227,8 @@ fn taking_turns_makes_no_difference_to_marks() {
         assert_eq!(rows, alone.rows(&report));
     }
     sandbox.stop();
-    let told = sandbox.run("verify", &[] as &[&str]);
-    assert_eq!(told.code, Some(0), "{told:?}");
+    let outcome = sandbox.run("verify", &[] as &[&str]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
 }
 
 /// Promise P6.

@@ -91,7 +91,7 @@ fn an_unreadable_folder_harms_no_other_and_is_graded_once_readable() {
     sandbox.wait_until("it was tried often", |sandbox| {
         sandbox.service().metrics().of("gridmark_scan_errors_total") >= 5.0
     });
-    // That is told, and not each time.
+    // That is logged, and not each time.
     assert_eq!(lines(&sandbox, &["inbox/closed"]), 1, "{}", sandbox.service().log());
     permit(&sandbox, "inbox/closed", 0o755);
     sandbox.wait_for(10);
@@ -111,8 +111,8 @@ fn an_unreadable_file_stays_in_the_inbox_until_readable() {
                 .contains("it may not be read by the user as whom the service runs")
     });
     assert!(sandbox.has("inbox/open/3"));
-    let told = sandbox.run("why", &["open/3"]);
-    assert!(told.stdout.contains("as whom the service runs, may not read"), "{told:?}");
+    let outcome = sandbox.run("why", &["open/3"]);
+    assert!(outcome.stdout.contains("as whom the service runs, may not read"), "{outcome:?}");
     permit(&sandbox, "inbox/open/3", 0o400);
     let rows = sandbox.wait_for(10);
     assert!(rows.iter().all(|row| row.columns(&["attempt", "status"]) == "1|graded"));

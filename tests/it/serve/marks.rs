@@ -19,7 +19,7 @@ const CASE: [&str; 11] = [
 ];
 
 /// What stands in the columns of each row up to `faults`.
-fn told(rows: &[Row]) -> Vec<String> {
+fn outcome(rows: &[Row]) -> Vec<String> {
     rows.iter().map(|row| row.columns(&CASE)).collect()
 }
 
@@ -34,7 +34,7 @@ fn a_case_of_each_kind_gets_its_mark_its_answer_its_fault_and_its_place() {
     let mut team = sandbox.rows("folders/team.csv");
     team.sort_by_key(|row| row.get("submission").to_owned() + row.get("case"));
     assert_eq!(
-        told(&team),
+        outcome(&team),
         [
             "team/deep/c.txt|1|1|classic|correct|Y|||||0",
             "team/deep/c.txt|1|2|classic|wrong|N|||given-changed|r1c1|4",
@@ -47,7 +47,7 @@ fn a_case_of_each_kind_gets_its_mark_its_answer_its_fault_and_its_place() {
     assert!(detail.starts_with("r1c1 holds ") && detail.matches("; ").count() == 3, "{detail}");
     let loose = sandbox.rows("loose.csv");
     assert_eq!(
-        told(&loose),
+        outcome(&loose),
         ["h.txt|1|1|hexudoku|counted|5|5|0|||0", "h.txt|1|2|hexudoku|counted|0|0|0|||0"]
     );
 }
@@ -115,7 +115,7 @@ fn an_unreadable_file_is_one_case_with_its_place() {
     let mut rows = sandbox.rows("loose.csv");
     rows.sort_by_key(|row| row.get("submission").to_owned());
     assert_eq!(
-        told(&rows),
+        outcome(&rows),
         ["blank", "empty", "prose"]
             .map(|name| format!("{name}|1|1||unreadable||||unknown-format||0"))
     );

@@ -1,4 +1,4 @@
-//! The service as a process. The name of each test is a promise.
+//! The service as a process. The promises P1 to P8 are named by the tests behind them.
 
 mod archive;
 mod clients;

@@ -220,7 +220,7 @@ impl Model {
         self.was_removed(&opened);
     }
 
-    /// Moves a whole folder; often to a name that it gets anew, and that a later step moves back.
+    /// Moves a whole folder; often to a new name, from which a later step moves it back.
     fn move_folder(&mut self) {
         const FOLDERS: [&str; 5] = ["a", "b", "c", "moved", "b/moved"];
         let (from, to) = (*self.random.pick(&FOLDERS), *self.random.pick(&FOLDERS));

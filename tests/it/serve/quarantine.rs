@@ -33,17 +33,18 @@ fn attempts(sandbox: &Sandbox) -> Vec<String> {
 fn the_reason_is_written_beside_the_file_and_why_shows_it() {
     let mut sandbox = failed(b"team/p", &[3]);
     let note = sandbox.text("quarantine/team/p.reason.txt");
-    for told in ["submission: team/p\n", "attempt: 1\n", "tries: 1\n", "a test has asked for this"]
+    for outcome in
+        ["submission: team/p\n", "attempt: 1\n", "tries: 1\n", "a test has asked for this"]
     {
-        assert!(note.contains(told), "{note}");
+        assert!(note.contains(outcome), "{note}");
     }
     for path in ["team/p", "quarantine/team/p", "inbox/team/p"] {
-        let told = sandbox.run("why", &[path]);
+        let outcome = sandbox.run("why", &[path]);
         let first = "team/p: gridmark failed to grade attempt 1: grading panicked: a test has \
                      asked for this";
-        assert_eq!((told.code, told.first()), (Some(1), first));
-        assert!(told.stdout.contains("its file is in quarantine, "), "{told:?}");
-        assert!(told.stdout.contains("tried once"), "{told:?}");
+        assert_eq!((outcome.code, outcome.first()), (Some(1), first));
+        assert!(outcome.stdout.contains("its file is in quarantine, "), "{outcome:?}");
+        assert!(outcome.stdout.contains("tried once"), "{outcome:?}");
     }
     // A reason that somebody removed is there again after a start, and counts as no file.
     fs::remove_file(sandbox.path("quarantine/team/p.reason.txt")).unwrap();
@@ -56,10 +57,10 @@ fn the_reason_is_written_beside_the_file_and_why_shows_it() {
 fn retry_hands_a_file_in_again_while_the_service_runs() {
     let mut sandbox = failed(b"team/p", &[3]);
     sandbox.start();
-    let told = retry(&sandbox, &["team/p"]);
+    let outcome = retry(&sandbox, &["team/p"]);
     let place = sandbox.path("inbox/team/p");
     let said = format!("team/p: attempt 1 is back in the inbox: {}\n", place.display());
-    assert_eq!((told.code, told.stdout), (Some(0), said), "{}", told.stderr);
+    assert_eq!((outcome.code, outcome.stdout), (Some(0), said), "{}", outcome.stderr);
     sandbox.wait_for(2);
     assert_eq!(attempts(&sandbox), ["team/p|1|0|failed", "team/p|2|3|graded"]);
     assert!(!sandbox.has("quarantine/team/p") && !sandbox.has("quarantine/team/p.reason.txt"));
@@ -67,21 +68,21 @@ fn retry_hands_a_file_in_again_while_the_service_runs() {
         sandbox.service().metrics().of("gridmark_quarantined_files") == 0.0
     });
     assert_eq!(sandbox.text("archive/team/p~2"), hexudoku(3));
-    sandbox.wait_until("it is told", |sandbox| {
-        let told = sandbox.run("why", &["team/p"]);
-        told.first() == "team/p: graded as attempt 2: 1 counted"
+    sandbox.wait_until("it is outcome", |sandbox| {
+        let outcome = sandbox.run("why", &["team/p"]);
+        outcome.first() == "team/p: graded as attempt 2: 1 counted"
     });
-    let told = retry(&sandbox, &["team/p"]);
-    assert_eq!(told.code, Some(1));
-    assert_eq!(told.stderr, "gridmark: team/p: no such submission is in quarantine\n");
+    let outcome = retry(&sandbox, &["team/p"]);
+    assert_eq!(outcome.code, Some(1));
+    assert_eq!(outcome.stderr, "gridmark: team/p: no such submission is in quarantine\n");
 }
 
 #[test]
 fn retry_works_for_any_name_while_the_service_is_stopped() {
     let name = b"t\xffm/=p\n";
     let mut sandbox = failed(name, &[3]);
-    let told = retry(&sandbox, &[r"t\xFFm/=p\x0A"]);
-    assert_eq!(told.code, Some(0), "{told:?}");
+    let outcome = retry(&sandbox, &[r"t\xFFm/=p\x0A"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert!(sandbox.has(Path::new("inbox").join(OsStr::from_bytes(name))));
     assert_eq!(sandbox.once().status.code(), Some(0));
     let shown = r"t\xFFm/=p\x0A";
@@ -93,9 +94,9 @@ fn retry_works_for_any_name_while_the_service_is_stopped() {
 fn retry_never_puts_one_file_over_another() {
     let sandbox = failed(b"p", &[3]);
     sandbox.write("inbox/p", hexudoku(5));
-    let told = retry(&sandbox, &["--all"]);
-    assert_eq!((told.code, told.stdout.as_str()), (Some(1), ""));
-    assert!(told.stderr.contains("p: stays in quarantine, because"), "{told:?}");
+    let outcome = retry(&sandbox, &["--all"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), ""));
+    assert!(outcome.stderr.contains("p: stays in quarantine, because"), "{outcome:?}");
     assert_eq!(sandbox.text("inbox/p"), hexudoku(5));
     assert_eq!(sandbox.text("quarantine/p"), hexudoku(3));
     assert!(sandbox.has("quarantine/p.reason.txt"));
@@ -104,13 +105,13 @@ fn retry_never_puts_one_file_over_another() {
 #[test]
 fn retry_hands_in_the_attempt_that_is_named() {
     let mut sandbox = failed(b"p", &[3, 4]);
-    let told = retry(&sandbox, &["p"]);
-    assert_eq!(told.code, Some(1));
+    let outcome = retry(&sandbox, &["p"]);
+    assert_eq!(outcome.code, Some(1));
     assert!(
-        told.stderr.contains(
+        outcome.stderr.contains(
             "several submissions of this name are in quarantine; give one of these paths: "
         ),
-        "{told:?}"
+        "{outcome:?}"
     );
     assert_eq!(retry(&sandbox, &["quarantine/p~2"]).code, Some(0));
     assert_eq!(sandbox.once().status.code(), Some(0));
@@ -119,12 +120,15 @@ fn retry_hands_in_the_attempt_that_is_named() {
     let wanted = ["p|1|0|failed", "p|2|0|failed", "p|3|4|graded", "p|4|3|graded"];
     assert_eq!(attempts(&sandbox), wanted);
     assert_eq!(fs::read_dir(sandbox.path("quarantine")).unwrap().count(), 0);
-    let told = retry(&sandbox, &["--all"]);
-    assert_eq!((told.code, told.stdout.as_str()), (Some(0), "quarantine is empty\n"));
+    let outcome = retry(&sandbox, &["--all"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "quarantine is empty\n"));
 }
 
 #[test]
 fn retry_where_no_service_has_run_says_so() {
-    let told = retry(&Sandbox::new(), &["p"]);
-    assert!(told.code == Some(2) && told.stderr.contains("no service has run here"), "{told:?}");
+    let outcome = retry(&Sandbox::new(), &["p"]);
+    assert!(
+        outcome.code == Some(2) && outcome.stderr.contains("no service has run here"),
+        "{outcome:?}"
+    );
 }

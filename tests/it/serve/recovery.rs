@@ -47,7 +47,7 @@ impl Left {
         assert_eq!(self.sandbox.rows("loose.csv").len(), submissions);
         self.sandbox.stop();
         rows.sort_by_key(|row| row.get("attempt").to_owned());
-        rows.iter().map(told).collect()
+        rows.iter().map(outcome).collect()
     }
 
     fn is_inbox_empty(&self) -> bool {
@@ -55,7 +55,7 @@ impl Left {
     }
 }
 
-fn told(row: &Row) -> String {
+fn outcome(row: &Row) -> String {
     row.columns(&["submission", "attempt", "filled", "archived_as"])
 }
 

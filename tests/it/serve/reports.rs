@@ -1,4 +1,4 @@
-//! The report files: whatever others do to them, nothing of theirs is overwritten.
+//! The report files, and what others do to them: nothing of theirs is overwritten.
 
 use crate::kit::Sandbox;
 use crate::kit::cases::{classic, hexudoku};

@@ -51,7 +51,7 @@ fn a_file_that_is_rewritten_while_it_waits_is_graded_in_its_last_state() {
 #[test]
 fn without_a_settle_time_a_file_is_graded_when_it_is_closed() {
     let mut sandbox = Sandbox::new();
-    // A scan would take a file at once that it comes by before the event of its making does.
+    // A scan that finds a file before the event of its creation would take it at once.
     sandbox.set("intake.settle_ms", 0).set("intake.scan_every_ms", 86_400_000).start();
     let text = classic(9, &"YN".repeat(100));
     for i in 0..50 {
@@ -191,7 +191,7 @@ fn a_file_that_is_written_to_while_it_is_read_is_never_graded_in_part() {
     }
     let rows = sandbox.wait_for(40);
     for row in &rows {
-        // Whatever it was when it was read, it was that from beginning to end.
+        // It was graded in one of its states, from beginning to end.
         let number: usize = row.get("submission").parse().unwrap();
         let text = classic(number, &"YN".repeat(50));
         let whole = blake3::hash(text.as_bytes()).to_hex();

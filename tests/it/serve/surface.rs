@@ -132,8 +132,8 @@ fn the_log_is_plain_lines_on_standard_error_and_nothing_is_on_standard_output() 
     let ended = sandbox.terminate();
     assert_eq!((ended.status.code(), ended.stdout.as_str()), (Some(0), ""), "{}", ended.log);
     assert!(!ended.log.contains('\x1b'), "{}", ended.log);
-    for told in ["gridmark grades", "are served", " ready", "SIGTERM", "stopped: all"] {
-        assert!(ended.log.contains(told), "{told} in {}", ended.log);
+    for outcome in ["gridmark grades", "are served", " ready", "SIGTERM", "stopped: all"] {
+        assert!(ended.log.contains(outcome), "{outcome} in {}", ended.log);
     }
 }
 

@@ -25,10 +25,10 @@ fn wait_until_graded(sandbox: &mut Sandbox, name: &str, attempt: usize) {
 }
 
 #[track_caller]
-fn assert_told(told: &Outcome, code: i32, words: &[&str]) {
-    assert_eq!(told.code, Some(code), "{told:?}");
+fn assert_outcome(outcome: &Outcome, code: i32, words: &[&str]) {
+    assert_eq!(outcome.code, Some(code), "{outcome:?}");
     for word in words {
-        assert!(told.stdout.contains(word), "{word} in {told:?}");
+        assert!(outcome.stdout.contains(word), "{word} in {outcome:?}");
     }
 }
 
@@ -43,14 +43,14 @@ fn a_graded_file_is_found_by_each_of_its_names_running_or_stopped() {
         }
         let whole = sandbox.path("inbox/team/p.txt");
         for path in [Path::new("team/p.txt"), Path::new("archive/team/p.txt"), &whole] {
-            let told = why(&sandbox, path);
-            assert_eq!(told.first(), "team/p.txt: graded as attempt 1: 2 correct, 1 wrong");
+            let outcome = why(&sandbox, path);
+            assert_eq!(outcome.first(), "team/p.txt: graded as attempt 1: 2 correct, 1 wrong");
             let report = sandbox.path("reports/folders/team.csv").display().to_string();
             let file = sandbox.path("archive/team/p.txt").display().to_string();
-            assert_told(&told, 0, &["  attempt 1: taken 2", &report, &file]);
+            assert_outcome(&outcome, 0, &["  attempt 1: taken 2", &report, &file]);
         }
     }
-    // Files of whoever asks could keep the service from its ledger.
+    // Files of the asking user could keep the service from its ledger.
     assert!(!sandbox.has("state/ledger.db-wal") && !sandbox.has("state/ledger.db-shm"));
 }
 
@@ -61,16 +61,20 @@ fn each_attempt_is_listed_and_an_unreadable_one_counts_as_graded() {
     sandbox.wait_for(1);
     sandbox.rename_in("p", "no puzzle at all");
     wait_until_graded(&mut sandbox, "p", 2);
-    let told = why(&sandbox, "p");
-    assert_eq!(told.first(), "p: graded as attempt 2: nothing could be read");
-    assert_told(&told, 0, &["attempt 1: taken", "attempt 2: taken", "1 counted", "1 unreadable"]);
-    let told = why(&sandbox, "archive/p");
-    assert_eq!(told.first(), "p: graded as attempt 1: 1 counted");
+    let outcome = why(&sandbox, "p");
+    assert_eq!(outcome.first(), "p: graded as attempt 2: nothing could be read");
+    assert_outcome(
+        &outcome,
+        0,
+        &["attempt 1: taken", "attempt 2: taken", "1 counted", "1 unreadable"],
+    );
+    let outcome = why(&sandbox, "archive/p");
+    assert_eq!(outcome.first(), "p: graded as attempt 1: 1 counted");
     sandbox.stop();
     sandbox.write("inbox/p", hexudoku(2));
-    let told = why(&sandbox, "p");
-    assert_eq!(told.first(), "p: waits in the inbox, because the service does not run");
-    assert_told(&told, 1, &["attempt 1: taken", "attempt 2: taken"]);
+    let outcome = why(&sandbox, "p");
+    assert_eq!(outcome.first(), "p: waits in the inbox, because the service does not run");
+    assert_outcome(&outcome, 1, &["attempt 1: taken", "attempt 2: taken"]);
 }
 
 #[test]
@@ -87,8 +91,8 @@ fn names_that_are_not_text_are_found_by_their_bytes_and_as_reports_show_them() {
     wait_until_graded(&mut sandbox, shown[1], 1);
     wait_until_graded(&mut sandbox, "=q", 1);
     for path in [path.as_os_str(), name, OsStr::new(shown[1])] {
-        let told = why(&sandbox, path);
-        assert_eq!(told.first(), r"t\xFFm/=p\x0A\\: graded as attempt 1: 1 counted");
+        let outcome = why(&sandbox, path);
+        assert_eq!(outcome.first(), r"t\xFFm/=p\x0A\\: graded as attempt 1: 1 counted");
     }
     assert_eq!(why(&sandbox, shown[0]).first(), "=q: graded as attempt 1: 1 counted");
 }
@@ -100,13 +104,13 @@ fn a_name_that_may_mean_two_submissions_is_answered_for_both() {
     sandbox.rename_in("'=q", hexudoku(2));
     wait_until_graded(&mut sandbox, "=q", 1);
     wait_until_graded(&mut sandbox, "'=q", 1);
-    let told = why(&sandbox, "'=q");
-    assert_told(&told, 0, &["=q: graded as attempt 1: 1 counted"]);
-    let graded = |told: &Outcome| {
-        let lines = told.stdout.lines().filter(|line| !line.starts_with(' '));
+    let outcome = why(&sandbox, "'=q");
+    assert_outcome(&outcome, 0, &["=q: graded as attempt 1: 1 counted"]);
+    let graded = |outcome: &Outcome| {
+        let lines = outcome.stdout.lines().filter(|line| !line.starts_with(' '));
         lines.map(|line| line.split(':').next().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(graded(&told), ["'=q", "=q"], "{told:?}");
+    assert_eq!(graded(&outcome), ["'=q", "=q"], "{outcome:?}");
     assert_eq!(graded(&why(&sandbox, "''=q")), ["'=q"]);
     assert_eq!(graded(&why(&sandbox, "=q")), ["=q"]);
 }
@@ -141,9 +145,9 @@ fn a_file_that_is_left_alone_is_reported_with_the_rule() {
             sandbox.wait_for_scans(1);
         }
         for (name, reason) in ways {
-            let told = why(&sandbox, Path::new("inbox").join(name));
-            assert_told(&told, 1, &[reason]);
-            assert!(told.first().contains(reason), "{told:?}");
+            let outcome = why(&sandbox, Path::new("inbox").join(name));
+            assert_outcome(&outcome, 1, &[reason]);
+            assert!(outcome.first().contains(reason), "{outcome:?}");
         }
     }
 }
@@ -151,25 +155,28 @@ fn a_file_that_is_left_alone_is_reported_with_the_rule() {
 #[test]
 fn never_seen_and_cannot_answer_differ() {
     let mut sandbox = Sandbox::new();
-    let told = why(&sandbox, "inbox/p");
-    assert_eq!(told.first(), "p: never seen");
-    assert_told(&told, 1, &["no service has run here"]);
+    let outcome = why(&sandbox, "inbox/p");
+    assert_eq!(outcome.first(), "p: never seen");
+    assert_outcome(&outcome, 1, &["no service has run here"]);
     sandbox.start();
-    let told = why(&sandbox, "p");
-    assert_eq!(told.first(), "p: never seen");
-    assert_told(&told, 1, &["no submission of that name is in the ledger"]);
-    assert_told(&why(&sandbox, "archive/p"), 1, &["p: not known"]);
+    let outcome = why(&sandbox, "p");
+    assert_eq!(outcome.first(), "p: never seen");
+    assert_outcome(&outcome, 1, &["no submission of that name is in the ledger"]);
+    assert_outcome(&why(&sandbox, "archive/p"), 1, &["p: not known"]);
     for path in ["/etc/passwd", "inbox"] {
-        let told = why(&sandbox, path);
-        assert!(told.code == Some(2) && told.stderr.starts_with("gridmark: "), "{told:?}");
+        let outcome = why(&sandbox, path);
+        assert!(outcome.code == Some(2) && outcome.stderr.starts_with("gridmark: "), "{outcome:?}");
     }
     sandbox.stop();
     sandbox.ledger().pragma_update(None, "user_version", 99).unwrap();
-    let told = why(&sandbox, "p");
-    assert!(told.code == Some(2) && told.stderr.contains("has format 99"), "{told:?}");
+    let outcome = why(&sandbox, "p");
+    assert!(outcome.code == Some(2) && outcome.stderr.contains("has format 99"), "{outcome:?}");
     sandbox.ledger().pragma_update(None, "user_version", 1).unwrap();
-    let told = why(&sandbox, "p");
-    assert!(told.code == Some(2) && told.stderr.contains("the older format 1"), "{told:?}");
+    let outcome = why(&sandbox, "p");
+    assert!(
+        outcome.code == Some(2) && outcome.stderr.contains("the older format 1"),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -182,11 +189,11 @@ fn a_file_that_has_not_settled_is_reported_with_the_time_left() {
         [("closed", "intake.settle_ms is 600000"), ("open", "intake.open_settle_ms is 1200000")]
     {
         sandbox.wait_until("it is seen", |sandbox| {
-            let told = why(sandbox, name);
-            told.first().starts_with(&format!("{name}: not settled yet, for another "))
-                && told.first().ends_with(setting)
+            let outcome = why(sandbox, name);
+            outcome.first().starts_with(&format!("{name}: not settled yet, for another "))
+                && outcome.first().ends_with(setting)
         });
-        assert_told(&why(&sandbox, name), 1, &["changed "]);
+        assert_outcome(&why(&sandbox, name), 1, &["changed "]);
     }
 }
 
@@ -197,10 +204,10 @@ fn the_reason_why_files_are_not_taken_is_reported() {
     sandbox.write("inbox/p", hexudoku(1));
     sandbox.start_unready();
     sandbox.wait_for_scans(1);
-    sandbox.wait_until("it is told", |sandbox| {
-        let told = why(sandbox, "p");
-        told.first() == "p: waits in the inbox, because the service is not ready"
-            && told.stdout.contains("publish.disk_free_bytes_min = 9223372036854775807")
+    sandbox.wait_until("the reason is given", |sandbox| {
+        let outcome = why(sandbox, "p");
+        outcome.first() == "p: waits in the inbox, because the service is not ready"
+            && outcome.stdout.contains("publish.disk_free_bytes_min = 9223372036854775807")
     });
     assert_eq!(why(&sandbox, "p").code, Some(1));
 }
@@ -213,20 +220,20 @@ fn submissions_in_flight_and_waiting_for_room_are_reported() {
     sandbox.set("grade.tries_max", 100).set("queue.files_max", 1).start();
     sandbox.rename_in("bad", hexudoku(1));
     sandbox.wait_until("it is tried again", |sandbox| {
-        let told = why(sandbox, "bad");
-        told.first().starts_with("bad: taken as attempt 1; grading it failed; next try in")
+        let outcome = why(sandbox, "bad");
+        outcome.first().starts_with("bad: taken as attempt 1; grading it failed; next try in")
             && sandbox.service().metrics().of("gridmark_grade_errors_total") >= 3.0
     });
     sandbox.rename_in("waits", hexudoku(1));
     sandbox.wait_until("the queue is full", |sandbox| {
-        let told = why(sandbox, "waits");
-        told.first() == "waits: waits in the inbox, until there is room in the queue"
+        let outcome = why(sandbox, "waits");
+        outcome.first() == "waits: waits in the inbox, until there is room in the queue"
     });
     sandbox.kill();
-    let told = why(&sandbox, "bad");
+    let outcome = why(&sandbox, "bad");
     let stopped =
         "bad: taken as attempt 1; the service does not run, and will grade it when it starts";
-    assert_eq!((told.code, told.first()), (Some(1), stopped));
+    assert_eq!((outcome.code, outcome.first()), (Some(1), stopped));
 
     // Marks that cannot be written.
     sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "nobody");
@@ -237,9 +244,10 @@ fn submissions_in_flight_and_waiting_for_room_are_reported() {
     sandbox.write("reports", "no folder");
     sandbox.rename_in("r", hexudoku(1));
     sandbox.wait_until("it is in flight", |sandbox| {
-        let told = why(sandbox, "r");
+        let outcome = why(sandbox, "r");
         let first = "r: taken as attempt 1; it is being graded, or its marks are being written";
-        told.first() == first && told.stdout.contains("the service is not ready: cannot write")
+        outcome.first() == first
+            && outcome.stdout.contains("the service is not ready: cannot write")
     });
 }
 
@@ -254,8 +262,8 @@ fn a_service_without_an_address_is_reported_as_running_and_no_more() {
     lock.try_lock().unwrap();
     lock.set_len(0).unwrap();
     writeln!(&lock, "process {}, since then", std::process::id()).unwrap();
-    let told = why(&sandbox, "p");
-    assert_told(&told, 1, &["p: ", "it serves no address"]);
+    let outcome = why(&sandbox, "p");
+    assert_outcome(&outcome, 1, &["p: ", "it serves no address"]);
 }
 
 #[test]
@@ -278,9 +286,9 @@ fn a_user_who_may_only_read_gets_the_same_answers() {
     sandbox.start();
     sandbox.stop();
     fs::set_permissions(sandbox.path("state"), Permissions::from_mode(0o555)).unwrap();
-    let told = sandbox.run_as(user, "why", &["p"]);
+    let outcome = sandbox.run_as(user, "why", &["p"]);
     fs::set_permissions(sandbox.path("state"), Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(told.first(), first, "{told:?}");
+    assert_eq!(outcome.first(), first, "{outcome:?}");
 }
 
 #[test]
@@ -297,10 +305,13 @@ fn a_file_that_the_service_may_not_read_is_reported() {
         fs::set_permissions(sandbox.path(path), Permissions::from_mode(mode)).unwrap();
     }
     for (name, path) in [("closed/p", "inbox/closed"), ("q", "inbox/q")] {
-        let told = why(&sandbox, name);
+        let outcome = why(&sandbox, name);
         let path = sandbox.path(path);
-        assert_told(&told, 1, &["may not read", &path.display().to_string()]);
-        assert!(told.first().starts_with(&format!("{name}: not taken, because user ")), "{told:?}");
+        assert_outcome(&outcome, 1, &["may not read", &path.display().to_string()]);
+        assert!(
+            outcome.first().starts_with(&format!("{name}: not taken, because user ")),
+            "{outcome:?}"
+        );
     }
     fs::set_permissions(sandbox.path("inbox/closed"), Permissions::from_mode(0o755)).unwrap();
 }
@@ -312,10 +323,10 @@ fn a_path_outside_the_inbox_is_no_submission() {
     sandbox.stop();
     let up = "../".repeat(sandbox.path("").components().count());
     for path in [&format!("{up}etc/passwd"), "../beside", "./beside"] {
-        let told = why(&sandbox, path);
-        assert_eq!((told.code, told.stdout.as_str()), (Some(2), ""), "{path}: {told:?}");
-        assert!(told.stderr.contains(" is neither in "), "{path}: {told:?}");
-        let told = sandbox.run("retry", &[path]);
-        assert!(told.stderr.contains("no such submission is in quarantine"), "{told:?}");
+        let outcome = why(&sandbox, path);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{path}: {outcome:?}");
+        assert!(outcome.stderr.contains(" is neither in "), "{path}: {outcome:?}");
+        let outcome = sandbox.run("retry", &[path]);
+        assert!(outcome.stderr.contains("no such submission is in quarantine"), "{outcome:?}");
     }
 }

@@ -45,11 +45,11 @@ fn patient() -> Sandbox {
 fn wait_until_known(sandbox: &mut Sandbox, names: &[&str]) {
     for name in names {
         sandbox.wait_until("it is known to be open", |sandbox| {
-            let told = sandbox.run("why", &[name]).stdout;
-            assert!(!told.contains("graded as attempt"), "{told}");
-            // If it was seen to be written to as well, that is told.
-            told.contains("a program has it open")
-                || told.contains("a program may still be writing")
+            let outcome = sandbox.run("why", &[name]).stdout;
+            assert!(!outcome.contains("graded as attempt"), "{outcome}");
+            // If a write was noticed as well, that is the reason given.
+            outcome.contains("a program has it open")
+                || outcome.contains("a program may still be writing")
         });
     }
 }
@@ -114,7 +114,7 @@ fn more_writers_than_are_remembered_are_waited_for() {
     let mut sandbox = patient();
     sandbox.set("intake.waiting_files_max", 2).set("intake.scan_every_ms", 100).start();
     let written = HalfWritten::new(&sandbox, &NAMES);
-    // Scans come by again and again, and take none.
+    // Scans find them again and again, and take none.
     sandbox.wait_for_scans(5);
     sandbox.rename_in("other", classic(1, "YYY"));
     sandbox.wait_for(1);
@@ -147,7 +147,7 @@ fn files_are_taken_soon_after_they_are_closed_without_an_event() {
     let written = HalfWritten::new(&sandbox, &NAMES);
     wait_until_known(&mut sandbox, &NAMES);
     drop(written);
-    // Whoever is patient with writers would wait ten minutes.
+    // The longer settle time would be ten minutes.
     sandbox.wait_for(NAMES.len());
 }
 
