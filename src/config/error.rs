@@ -1,11 +1,11 @@
-//! What can be wrong with settings.
+//! Errors about settings.
 
 use super::Origin;
 use crate::model::escape;
 use std::io;
 use std::path::PathBuf;
 
-/// Why there are no settings: what is wrong, where, and what to do.
+/// Why settings are refused: what is wrong, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The settings file cannot be read.
@@ -13,51 +13,51 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The settings file is no TOML.
+    /// The settings file is not TOML.
     #[error("file {place}: {message}")]
     Syntax {
         /// Where.
         place: Place,
-        /// What was expected and found there.
+        /// What was expected there.
         message: String,
     },
-    /// A key that is no setting.
+    /// A key that is not a setting.
     #[error("{origin}: `{key}` is no setting{}", suggestion(nearest.as_deref()))]
     UnknownKey {
         /// Where it was set.
         origin: Origin,
         /// The key.
         key: String,
-        /// The known key that is most like it.
+        /// The most similar known key.
         nearest: Option<String>,
     },
-    /// A variable that begins with `GRIDMARK_` and sets nothing.
+    /// An environment variable that begins with `GRIDMARK_` and is not a setting.
     #[error("environment: `{name}` sets no setting{}", suggestion(nearest.as_deref()))]
     UnknownVariable {
         /// The variable.
         name: String,
-        /// The known variable that is most like it.
+        /// The most similar known variable.
         nearest: Option<String>,
     },
-    /// A setting that cannot be what it is.
+    /// A value that is not allowed.
     #[error(transparent)]
     BadValue(#[from] Box<BadValue>),
 }
 
-/// A setting that cannot be what it is.
+/// A value that is not allowed.
 #[derive(Debug, thiserror::Error)]
 #[error("{origin}: `{key}` is {value}; expected {expected}")]
 pub struct BadValue {
     /// The setting.
     pub key: String,
-    /// What it was set to.
+    /// The value, as it was written.
     pub value: String,
     /// Where it was set.
     pub origin: Origin,
-    /// What it may be.
+    /// The allowed values.
     pub expected: String,
 }
 

@@ -1,4 +1,4 @@
-//! The layers that settings come from, each read into assignments.
+//! The layers of the settings: a file, the environment and flags, each read into assignments.
 
 use super::error::{BadValue, Error, Place};
 use super::{Flag, Origin};
@@ -7,24 +7,24 @@ use std::path::Path;
 use toml::Value;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-/// What the names of our environment variables begin with.
+/// The prefix of gridmark's environment variables.
 const PREFIX: &str = "GRIDMARK_";
-/// How much of its length a misspelt key must share with a known one for that to be suggested.
-const LIKE_ENOUGH: f64 = 0.6;
+/// The least similarity (from 0 to 1) at which a known key is suggested for a misspelt one.
+const SIMILARITY_MIN: f64 = 0.6;
 
-/// One setting that is set, wherever that was.
+/// A value that a layer gives to a setting.
 pub(super) struct Assignment {
-    /// The setting, as section and name.
+    /// The setting: its section and its name.
     pub(super) key: String,
-    /// What it is set to.
+    /// The value.
     pub(super) value: Value,
-    /// The value as it was written.
+    /// The value, as it was written.
     pub(super) shown: String,
-    /// Where.
+    /// Where it was given.
     pub(super) origin: Origin,
 }
 
-/// What a file sets, in the order of its lines.
+/// The assignments of a file, in the order of its lines.
 pub(super) fn of_file(path: &Path, known: &[&str]) -> Result<Vec<Assignment>, Error> {
     let bytes =
         std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
@@ -52,8 +52,8 @@ pub(super) fn of_file(path: &Path, known: &[&str]) -> Result<Vec<Assignment>, Er
         if !known.contains(&leaf.key.as_str()) {
             return Err(unknown(leaf.key, origin, known));
         }
-        // A number that fits nowhere is no mistake of form, so let it be one of value: a table is
-        // what no setting takes.
+        // A number that no type can hold is a wrong value, not wrong syntax. An empty table in its
+        // place is refused as such, since no setting takes a table.
         let value = Value::deserialize(ValueDeserializer::from(leaf.value));
         let value = value.unwrap_or_else(|_| toml::Table::new().into());
         Ok(Assignment { key: leaf.key, value, shown, origin })
@@ -67,7 +67,7 @@ struct Leaf<'a> {
     value: toml::Spanned<DeValue<'a>>,
 }
 
-/// Goes down into the tables that are sections; whatever else is found is a leaf.
+/// Collects the values of all sections; anything that is not a section is a leaf.
 fn collect<'a>(table: DeTable<'a>, within: &str, known: &[&str], leaves: &mut Vec<Leaf<'a>>) {
     for (name, value) in table {
         let key_start = name.span().start;
@@ -88,7 +88,7 @@ fn is_in_section(known: &str, section: &str) -> bool {
     known.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// What the environment sets; variables whose names do not begin with `GRIDMARK_` are passed over.
+/// The assignments of the environment; variables that do not begin with `GRIDMARK_` are ignored.
 pub(super) fn of_environment(
     variables: impl Iterator<Item = (String, String)>,
     known: &[&str],
@@ -105,7 +105,7 @@ pub(super) fn of_environment(
         let origin = Origin::Environment(name);
         assignments.push(Assignment { key: key.to_string(), value, shown: text, origin });
     }
-    // The order of an environment is nobody's, and the first mistake is told.
+    // Only the first error is reported; sorting makes it the same one each time.
     assignments.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(assignments)
 }
@@ -115,7 +115,7 @@ fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
 
-/// Text as a value of the same type as `like`, or as text where it is no such value.
+/// Text as a value of the type of `like`, or as text if it is not one.
 fn parse(text: &str, like: Option<&Value>) -> Value {
     let parsed = match like {
         Some(Value::Integer(_)) => text.trim().replace('_', "").parse().ok().map(Value::Integer),
@@ -129,7 +129,7 @@ fn parse(text: &str, like: Option<&Value>) -> Value {
     parsed.unwrap_or_else(|| text.into())
 }
 
-/// What flags set.
+/// The assignments of flags.
 pub(super) fn of_flags(
     flags: impl IntoIterator<Item = Flag>,
     known: &[&str],
@@ -147,7 +147,7 @@ pub(super) fn of_flags(
 
 fn unknown(key: String, origin: Origin, known: &[&str]) -> Error {
     let name = |key: &str| key.rsplit('.').next().map(str::to_owned);
-    // A name that stands in the wrong section is meant where it belongs.
+    // A known name in the wrong section: suggest the right section.
     let elsewhere = known.iter().find(|known| name(known) == name(&key));
     let nearest = match elsewhere {
         Some(known) => Some(known.to_string()),
@@ -162,5 +162,5 @@ fn unknown(key: String, origin: Origin, known: &[&str]) -> Error {
 fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let scored = known.map(|known| (strsim::normalized_damerau_levenshtein(key, known), known));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (best.0 >= LIKE_ENOUGH).then(|| best.1.to_owned())
+    (best.0 >= SIMILARITY_MIN).then(|| best.1.to_owned())
 }

@@ -1,23 +1,23 @@
-//! Settings that may change while somebody works by them.
+//! Settings that may change while they are in use.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// The settings in force; whoever works by them asks again at each round.
+/// Shared settings that can be replaced; users read them again in each round of their work.
 #[derive(Debug, Default)]
 pub struct Live<T>(RwLock<Arc<T>>);
 
 impl<T> Live<T> {
-    /// These settings.
+    /// Shares these settings.
     pub fn new(settings: T) -> Live<T> {
         Live(RwLock::new(Arc::new(settings)))
     }
 
-    /// The settings now.
+    /// The settings in force now.
     pub fn get(&self) -> Arc<T> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// These settings from now on.
+    /// Replaces the settings.
     pub fn set(&self, settings: T) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }

@@ -1,7 +1,10 @@
 //! Settings: built-in defaults, then a TOML file, then `GRIDMARK_*` variables, then flags.
 //!
-//! A later layer wins. Each setting in force knows where it came from, and whatever is wrong with
-//! one is told with that place.
+//! A later layer wins. Each setting in force knows its origin, and an error about a setting names it:
+//! with four layers, "the value is wrong" alone would not say where to correct it.
+//!
+//! To add a setting, add a field with its default to [`Settings`], a rule to `rules.rs`, and the field
+//! with a comment to `config/gridmark.toml`; tests compare the three.
 
 mod change;
 mod error;
@@ -26,12 +29,12 @@ use std::fmt::{self, Write};
 use std::path::Path;
 use toml::{Table, Value};
 
-/// Where a setting came from.
+/// The origin of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// It is the built-in default.
     Default,
-    /// It stands in the settings file.
+    /// It is set in the settings file.
     File(Place),
     /// It is set by this environment variable.
     Environment(String),
@@ -61,23 +64,23 @@ pub struct Flag {
     pub value: Value,
 }
 
-/// The settings in force, and where each came from.
+/// The settings in force, and their origins.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The settings in force.
     pub settings: Settings,
-    /// Where each setting that is not the default came from, by key.
+    /// The origin of each setting that is not a default, by key.
     pub origins: BTreeMap<String, Origin>,
 }
 
-/// The settings that a file, the environment and flags give together.
+/// Loads the settings from the defaults, a file, the environment and flags.
 ///
-/// Of the environment only variables that begin with `GRIDMARK_` count; their names follow from
-/// the keys (`GRIDMARK_INTAKE_SETTLE_MS`), and lists are separated by commas.
+/// Only environment variables that begin with `GRIDMARK_` count. Their names follow from the keys
+/// (`GRIDMARK_INTAKE_SETTLE_MS`), and lists are separated by commas.
 ///
 /// # Errors
 ///
-/// The file cannot be read or is no TOML, a key is unknown, or a setting is not what it may be.
+/// The file cannot be read or is not TOML, a key is unknown, or a value is not allowed.
 ///
 /// ```
 /// use gridmark::config::{Flag, load};
@@ -108,7 +111,7 @@ pub fn load(
         settings = assign(&mut table, &assignment)?;
         in_force.insert(assignment.key.clone(), assignment);
     }
-    // Where two settings do not go together, the one that somebody set is to blame.
+    // Where two settings contradict each other, report the one that is not a default.
     let broken_rules = RULES.iter().filter(|rule| !(rule.holds)(&settings));
     match broken_rules.min_by_key(|rule| !in_force.contains_key(rule.key)) {
         Some(rule) => Err(broken(rule, &table, &in_force).into()),
@@ -120,12 +123,12 @@ pub fn load(
 }
 
 impl Loaded {
-    /// Where the setting with this key came from.
+    /// The origin of the setting with this key.
     pub fn origin(&self, key: &str) -> &Origin {
         self.origins.get(key).unwrap_or(&Origin::Default)
     }
 
-    /// Every setting in force as a TOML document, each with its origin as a comment behind it.
+    /// Every setting in force as a TOML document, each followed by its origin as a comment.
     pub fn to_toml(&self) -> String {
         let table = table_of(&self.settings);
         let mut text = String::new();
@@ -146,14 +149,14 @@ impl Loaded {
     }
 }
 
-/// Puts one value in its place; what it is then, as settings.
+/// Sets one value in the table and returns the resulting settings.
 fn assign(table: &mut Table, assignment: &Assignment) -> Result<Settings, Error> {
     if let Some((section, name)) = assignment.key.split_once('.')
         && let Some(Value::Table(section)) = table.get_mut(section)
     {
         section.insert(name.to_owned(), assignment.value.clone());
     }
-    // All of the table was good before this value came, so the value is to blame.
+    // The table was valid before, so this value is the cause.
     table.clone().try_into().map_err(|_| {
         let rule = RULES.iter().find(|rule| rule.key == assignment.key);
         Error::from(Box::new(BadValue {
@@ -171,7 +174,7 @@ fn broken(rule: &Rule, table: &Table, in_force: &BTreeMap<String, Assignment>) -
         None => value_of(table, key).map(Value::to_string).unwrap_or_default(),
     };
     let origin = |key: &str| in_force.get(key).map_or(Origin::Default, |set| set.origin.clone());
-    // A rule may break because of another setting, which its words name.
+    // A rule about two settings names the other one in its text.
     let others = RULES.iter().map(|rule| rule.key);
     let others = others.filter(|key| *key != rule.key && rule.expected.contains(key));
     let others = others.map(|key| format!(" ({key} is {}, {})", value(key), origin(key)));
@@ -189,6 +192,6 @@ fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
 }
 
 fn table_of(settings: &Settings) -> Table {
-    // Loaded settings were TOML before, and a test holds that the defaults can be.
+    // Settings come from TOML, and a test checks that the defaults can be written as TOML.
     Table::try_from(settings).unwrap_or_default()
 }

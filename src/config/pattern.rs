@@ -1,9 +1,9 @@
-//! Patterns of one name, in which `*` is any run of bytes.
+//! Patterns for names of files and folders, in which `*` stands for any bytes, or none.
 
-/// Whether `name` is what `pattern` says; ASCII letters match in either case.
+/// Whether `name` matches `pattern`; ASCII letters match in either case.
 pub(super) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut named) = (0, 0);
-    // Where to go on if what follows the latest `*` does not fit: a `*` that takes one byte more.
+    // Where to resume if the text after the latest `*` does not match: `*` then takes one byte more.
     let mut latest_star = None;
     while named < name.len() {
         match pattern.get(at) {

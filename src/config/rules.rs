@@ -1,4 +1,7 @@
-//! What each setting may be: one rule a key, in the order in which settings are listed.
+//! The allowed values of each setting: one rule per key, in the order in which settings are listed.
+//!
+//! A rule sees all settings, since some values depend on others. Its text says in an error message what
+//! is expected; it names the other setting if there is one.
 
 use super::settings::Settings;
 use std::path::{Component, Path, PathBuf};
@@ -9,29 +12,29 @@ const CASE_BYTES_LEAST: usize = 4096;
 /// The least that hyper accepts for its buffer of a request's head.
 const HEADER_BYTES_LEAST: usize = 8192;
 
-/// Whoever has nothing to do shows itself once a second.
+/// Idle threads send a heartbeat once a second.
 const STUCK_MS_LEAST: u64 = 3_000;
 
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// What one setting may be.
+/// The allowed values of one setting.
 pub(super) struct Rule {
-    /// The setting: its section and its name there.
+    /// The setting: its section and its name.
     pub(super) key: &'static str,
-    /// What it may be, in the words of an error message.
+    /// The allowed values, for error messages.
     pub(super) expected: &'static str,
-    /// Whether it is that.
+    /// Whether the value is allowed.
     pub(super) holds: fn(&Settings) -> bool,
-    /// Whether it may change while the service runs.
+    /// Whether a reload can change it.
     pub(super) is_live: bool,
 }
 
-/// A setting that may change while the service runs.
+/// A setting that a reload can change.
 const fn live(key: &'static str, expected: &'static str, holds: fn(&Settings) -> bool) -> Rule {
     Rule { key, expected, holds, is_live: true }
 }
 
-/// A setting that is read at the start alone.
+/// A setting that needs a restart.
 const fn fixed(key: &'static str, expected: &'static str, holds: fn(&Settings) -> bool) -> Rule {
     Rule { key, expected, holds, is_live: false }
 }
@@ -39,13 +42,13 @@ const fn fixed(key: &'static str, expected: &'static str, holds: fn(&Settings) -
 const PATH: &str = "the path of a folder";
 const APART: &str = "the path of a folder apart from inbox, archive, quarantine, reports and \
                      state: none of the five may be or hold another";
-/// What an address may be, in the words of an error message.
+/// What is expected of an address, for error messages.
 pub const ADDRESS: &str = "an address and a port, such as \"127.0.0.1:9464\"";
 const DAY_OR_LESS: &str = "milliseconds: a whole number from 0 to 86400000 (a day)";
 const SOME_TIME: &str = "milliseconds: a whole number from 1 to 86400000 (a day)";
 const SOME: &str = "a whole number from 1 up";
 
-/// Every setting there is.
+/// Every setting.
 pub(super) const RULES: &[Rule] = &[
     fixed("paths.root", PATH, |s| !s.paths.root.as_os_str().is_empty()),
     fixed("paths.inbox", APART, |s| is_apart(s, 0)),
@@ -126,34 +129,34 @@ fn is_pattern(pattern: &str) -> bool {
     says_something && !pattern.contains(['/', '\0'])
 }
 
-/// Whether the folder of that number neither is, nor holds, nor lies in one of the other four.
+/// Whether the folder with this number is not the same as, inside, or around one of the other four.
 fn is_apart(settings: &Settings, number: usize) -> bool {
     let paths = &settings.paths;
     let five = [paths.inbox(), paths.archive(), paths.quarantine(), paths.reports(), paths.state()];
-    let five = five.map(|path| plain(&path));
+    let five = five.map(|path| normal(&path));
     let ours = &five[number];
     five.iter()
         .enumerate()
         .all(|(i, other)| i == number || !(ours.starts_with(other) || other.starts_with(ours)))
 }
 
-/// The path without `.` and, as far as its text tells, without `..`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
+/// The path without `.` and `..`, by its text alone.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir if plain.file_name().is_some() => {
-                plain.pop();
+            Component::ParentDir if normal.file_name().is_some() => {
+                normal.pop();
             }
-            part => plain.push(part),
+            part => normal.push(part),
         }
     }
-    plain
+    normal
 }
 
-/// The filter takes any single word for the name of a part of the program and shows all of it, so
-/// a misspelt level would turn everything else off without a word.
+/// The filter takes any single word for the name of a part of the program, so a misspelt level would
+/// silently turn off everything else.
 fn is_log_level(level: &str) -> bool {
     let is_level = |word: &str| LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word.trim()));
     let mut words = level.split(',').filter(|word| !word.contains('='));

@@ -1,4 +1,4 @@
-//! The settings themselves: every limit and choice, with its default.
+//! The settings: every limit and choice, with its default.
 
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,7 +17,7 @@ const MIB: usize = 1024 * KIB;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Where things lie.
+    /// Folders.
     pub paths: Paths,
     /// Which files are ready, and how they are taken.
     pub intake: Intake,
@@ -27,20 +27,20 @@ pub struct Settings {
     pub grade: Grade,
     /// How reports are written.
     pub publish: Publish,
-    /// When something is taken to be stuck.
+    /// When a part of the service counts as stuck.
     pub health: Health,
     /// The address for metrics and health, and its limits.
     pub http: Http,
-    /// What is told on standard error.
+    /// Log lines on standard error.
     pub log: Log,
 }
 
-/// Where things lie. The fields hold what was set; the methods of the same names give the whole
-/// path, in which a relative one lies under the root.
+/// Folders. The fields hold the values as they were set; the methods of the same names return whole
+/// paths, in which a relative one is under the root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Paths {
-    /// The folder under which the others lie; a relative one is under the working directory.
+    /// The folder that holds the others; a relative one is under the working directory.
     pub root: PathBuf,
     /// The watched folder.
     pub inbox: PathBuf,
@@ -85,7 +85,7 @@ impl Paths {
         self.state().join("ledger.db")
     }
 
-    /// The whole path of the lock by which a second service is kept out.
+    /// The whole path of the lock that keeps a second service out.
     pub fn lock(&self) -> PathBuf {
         self.state().join("lock")
     }
@@ -121,7 +121,7 @@ pub struct Intake {
     pub open_settle_ms: u64,
     /// The time between two scans of the inbox, in milliseconds.
     pub scan_every_ms: u64,
-    /// How many files are remembered as waiting to settle; the others wait for a later scan.
+    /// How many files may settle at a time; the others wait for a later scan.
     pub waiting_files_max: usize,
     /// How many files one claim takes.
     pub claim_files_max: usize,
@@ -177,9 +177,9 @@ impl Default for Intake {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Watch {
-    /// Wherever they can be had; scanning goes on beside them.
+    /// Wherever the system offers them, in addition to scans.
     Auto,
-    /// Never: scanning alone.
+    /// Never: scans alone.
     Off,
 }
 
@@ -266,9 +266,9 @@ impl Default for Grade {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Publish {
-    /// How long marks may wait for others to be made durable with them, in milliseconds.
+    /// How long marks may wait for a common commit with others, in milliseconds.
     pub commit_wait_ms_max: u64,
-    /// How many bytes of rows may wait to be made durable.
+    /// How many bytes of rows may wait for their commit.
     pub pending_bytes_max: usize,
     /// Whether text that a spreadsheet could take for a formula is made harmless.
     pub neutralise_formulas: bool,
@@ -290,11 +290,11 @@ impl Default for Publish {
     }
 }
 
-/// When something is taken to be stuck.
+/// When a part of the service counts as stuck.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Health {
-    /// How long a part of the service that has something to do may not get on, in milliseconds.
+    /// How long a part of the service that has work may make no progress, in milliseconds.
     pub stuck_ms_max: u64,
 }
 
@@ -336,13 +336,13 @@ impl Default for Http {
     }
 }
 
-/// What is told on standard error.
+/// Log lines on standard error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// How it is written.
+    /// The format of log lines.
     pub format: LogFormat,
-    /// What is written: a level, and levels for parts of the program (`info,gridmark::intake=debug`).
+    /// The level, and levels for parts of the program (`info,gridmark::intake=debug`).
     pub level: String,
 }
 
