@@ -5,6 +5,7 @@
 //! heartbeat has sent one lately. Only a bug or a hung system call makes a thread miss it, so only
 //! liveness justifies a restart.
 
+use super::without_numbers;
 use crate::telemetry::emit;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -96,10 +97,9 @@ impl Health {
     }
 }
 
-/// Whether two reasons are equal apart from their numbers, which change all the time.
+/// Whether two reasons are equal apart from their numbers.
 fn says_the_same(one: &str, other: &str) -> bool {
-    let words = |reason: &str| reason.replace(|letter: char| letter.is_ascii_digit(), "");
-    words(one) == words(other)
+    without_numbers(one) == without_numbers(other)
 }
 
 #[cfg(test)]

@@ -13,3 +13,8 @@ pub mod metric;
 mod recorder;
 
 pub use recorder::Recorder;
+
+/// A reason without its numbers, such as free bytes, which change all the time.
+fn without_numbers(reason: &str) -> String {
+    reason.replace(|letter: char| letter.is_ascii_digit(), "")
+}

@@ -23,7 +23,7 @@ impl fmt::Display for BadCheckpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is not a checkpoint from which this file can be read on; read it from its start",
+            "cannot resume reading: `{}` is not a checkpoint of this file; read it from its start",
             self.checkpoint.escape_debug()
         )
     }

@@ -29,7 +29,7 @@
 //!
 //! Nearly all files are written by programs and are *regular*: rows of the proper length without
 //! stray blanks, all of which end in LF or all in CRLF. Regular text is found by a few comparisons
-//! of whole vectors, and its cases are marked in place, without copying them ([`Rows::Lf`],
+//! of whole vectors, and its cases are marked many at a time ([`Rows::Lf`],
 //! [`Rows::CrLf`]). Everything else goes line by line ([`Rows::Any`]). Both ways find the same
 //! cases and lead to the same marks; only their speed differs.
 

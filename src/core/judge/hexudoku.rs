@@ -69,6 +69,7 @@ fn column(cell: usize) -> usize {
     cell % SIDE
 }
 
-fn box_of(cell: usize) -> usize {
+/// The number of the 4 by 4 box that holds a cell.
+pub(super) fn box_of(cell: usize) -> usize {
     row(cell) / 4 * 4 + column(cell) / 4
 }

@@ -1,6 +1,7 @@
 //! Limits repeated log lines: the same event of the same file or folder for the same reason is logged
 //! once a minute. Its metric counts each time.
 
+use crate::telemetry::without_numbers;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -34,8 +35,7 @@ impl Repeats {
         reason: &dyn Display,
         now: Instant,
     ) -> bool {
-        // Numbers in a reason, such as free bytes, change all the time.
-        let reason = reason.to_string().replace(|letter: char| letter.is_ascii_digit(), "");
+        let reason = without_numbers(&reason.to_string());
         let is_recent = |at: Instant| now.saturating_duration_since(at) < PERIOD;
         let line = (event, subject.to_string(), reason);
         if self.logged_at.get(&line).is_some_and(|at| is_recent(*at)) {

@@ -1,4 +1,4 @@
-//! Names, as people read them.
+//! Names as people read them.
 
 use gridmark::model::escape;
 use gridmark::model::rows::{CASE_HEADER, CaseRows, report_of};
@@ -7,10 +7,10 @@ use gridmark_core::Kind;
 use gridmark_core::board::Mark;
 use gridmark_core::format::kind_by_name;
 
-/// Two names are shown on one line each, can be told apart, are no formulas in a table, and go to
-/// different reports if they lie in different folders.
+/// Two names are displayed on one line each, stay distinct, are not formulas in a table, and belong
+/// to different reports if they are in different folders.
 ///
-/// The first byte is the length of the first name; zero stands for 300 bytes and more.
+/// The first byte is the length of the first name; zero stands for 300 bytes.
 pub fn names(bytes: &[u8]) {
     let Some((length, bytes)) = bytes.split_first() else {
         return;
@@ -29,22 +29,22 @@ pub fn names(bytes: &[u8]) {
 }
 
 fn check(name: &Name) {
-    let shown = name.to_string();
-    assert!(!shown.contains(is_deceptive), "{shown:?}");
-    assert_eq!(unescaped(&shown), name.as_bytes(), "{shown}");
-    assert_eq!(escape::line(&shown), shown);
+    let displayed = name.to_string();
+    assert!(!displayed.contains(is_deceptive), "{displayed:?}");
+    assert_eq!(unescaped(&displayed), name.as_bytes(), "{displayed}");
+    assert_eq!(escape::line(&displayed), displayed);
     let field = field(name, false);
-    assert_eq!(field, shown);
+    assert_eq!(field, displayed);
     let field = self::field(name, true);
     assert!(!field.starts_with(begins_formula), "{field}");
     let bare = field.trim_start_matches('\'');
     let marked = bare.starts_with(begins_formula);
-    assert_eq!(if marked { &field[1..] } else { &field }, shown);
+    assert_eq!(if marked { &field[1..] } else { &field }, displayed);
     let report = report_of(name);
     let (folder, file) = report.split();
     assert!(file.len() <= 255, "{report}");
     assert_eq!(folder.is_empty(), name.folder().is_none());
-    // A folder that is called as another one's report has another report.
+    // A folder whose name is that of another folder's report has another report.
     let stem = file.as_encoded_bytes().strip_suffix(b".csv").unwrap();
     if name.folder() != Some(stem) {
         assert_ne!(report_of(&Name::from_bytes([stem, b"/x"].concat())), report, "{report}");
@@ -52,9 +52,9 @@ fn check(name: &Name) {
     assert_eq!(kind_by_name(name.as_bytes()), kind_of(name.as_bytes()));
 }
 
-/// What a table shows as the name of a submission.
+/// The name of a submission in a row of a report.
 fn field(name: &Name, neutralise: bool) -> String {
-    // Behind a header, as in a report: at its very start a byte-order mark would be taken for one.
+    // After a header, as in a report, since a byte-order mark at the very start would be skipped.
     let mut row = CASE_HEADER.as_bytes().to_vec();
     CaseRows::new(name, 1, neutralise).append(1, Some(Kind::Killer), &Mark::Correct, &mut row);
     let mut reader = csv::Reader::from_reader(&row[..]);
@@ -75,10 +75,10 @@ fn is_deceptive(character: char) -> bool {
             .contains(character)
 }
 
-/// The bytes that are shown so.
-fn unescaped(shown: &str) -> Vec<u8> {
+/// The bytes that are displayed like this.
+fn unescaped(displayed: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut rest = shown;
+    let mut rest = displayed;
     while let Some(character) = rest.chars().next() {
         if let Some(after) = rest.strip_prefix("\\\\") {
             bytes.push(b'\\');
@@ -87,7 +87,7 @@ fn unescaped(shown: &str) -> Vec<u8> {
             bytes.push(u8::from_str_radix(&after[..2], 16).unwrap());
             rest = &after[2..];
         } else {
-            assert_ne!(character, '\\', "{shown}");
+            assert_ne!(character, '\\', "{displayed}");
             let (this, after) = rest.split_at(character.len_utf8());
             bytes.extend_from_slice(this.as_bytes());
             rest = after;

@@ -167,7 +167,7 @@ fn edit(text: &mut Vec<u8>, steer: &mut Steer) {
     }
 }
 
-/// With other line ends, and perhaps without the last one.
+/// The text with other line ends, and sometimes without the last one.
 fn with_ends(text: &[u8], steer: &mut Steer) -> Vec<u8> {
     const ENDS: [&[u8]; 3] = [b"\n", b"\r\n", b"\r"];
     let sort = steer.below(8);

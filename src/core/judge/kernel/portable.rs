@@ -1,5 +1,6 @@
 //! The kernels in plain Rust: sets of digits as bit masks, and no branch that depends on a cell.
 
+use super::super::hexudoku::box_of;
 use super::LANES;
 use crate::board::{CELLS_16, Counted};
 use crate::format::Case;
@@ -142,11 +143,6 @@ impl Houses {
     fn conflicts(&self, lane: usize) -> u16 {
         self.twice.iter().map(|twice| u16::from(twice[lane] != 0)).sum()
     }
-}
-
-/// The number of the 4 by 4 box that holds a cell.
-fn box_of(cell: usize) -> usize {
-    cell / SIDE / 4 * 4 + cell % SIDE / 4
 }
 
 /// Appends the counts of each board.
