@@ -127,10 +127,15 @@ fn files_handed_in_again_get_their_names_back_and_attempts_keep_their_order() {
 /// On a machine that has no address but its own, as much as can be tried without an init system.
 #[test]
 fn prometheus_and_alertmanager_are_set_up_for_this_machine_alone_and_start() {
-    if !needs::programs(&["prometheus", "prometheus-alertmanager", "promtool", "amtool"]) {
+    let programs = ["prometheus", "prometheus-alertmanager", "promtool", "amtool"];
+    if !needs::programs(&programs) {
         return;
     }
     let Some(guest) = guest() else { return };
+    for program in programs {
+        let path = needs::find_program(program).unwrap();
+        guest.put(&path, &format!("/usr/local/bin/{program}"));
+    }
     let handbook = readme::read("deploy/README.md");
     let steps = readme::block(&handbook, "sh", "promtool check config");
     for program in ["prometheus", "prometheus-alertmanager"] {
