@@ -3,16 +3,17 @@
 use crate::telemetry::emit;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-/// A pool of `threads_max` threads, or one a core if that is 0.
+/// A pool of `threads_max` threads, or one per core if that is 0.
 ///
 /// # Errors
 ///
-/// If the system gives no threads.
+/// If the threads cannot be started.
 pub fn new(threads_max: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
     ThreadPoolBuilder::new()
         .num_threads(threads_max)
         .thread_name(|number| format!("grade-{number}"))
-        // Work catches its own panics; one that comes here is a bug, and must not end the process.
+        // Grading catches its own panics. One that gets here is a bug, and is counted instead of ending the
+        // process.
         .panic_handler(|_| emit::thread_panicked("grade"))
         .build()
 }

@@ -1,8 +1,13 @@
 //! Grading: from taken files to rows and marks.
 //!
-//! Small files share a batch, and batches run on the pool. A large file is streamed: one thread
-//! reads it chunk by chunk and the pool marks the cases of each chunk. Whatever goes wrong here
-//! costs one submission its turn, and is never a mark.
+//! Small files share a batch, and batches run on the pool, so that the cost of a queue and of a thread is paid
+//! once for many. A large file is streamed: one thread reads it chunk by chunk and the pool marks the cases of
+//! each chunk, so that memory stays bounded and all cores work on one file.
+//!
+//! An error or a panic concerns one submission and is our failure, never a mark: the submission is tried again,
+//! given back to intake if its file changed, or fails for good and goes to quarantine. A crash of the process
+//! cannot be handled here; the in-flight journal says what was being graded, and the next start grades these
+//! suspects one by one.
 
 #[cfg(debug_assertions)]
 mod hooks;
@@ -28,57 +33,57 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use stream::HalfWay;
 
-/// How long a file is left alone for which the system had too little.
+/// How long a file waits for its next try when the system lacked memory or descriptors.
 const STARVED_PAUSE: Duration = Duration::from_millis(200);
 
-/// What grading works with.
+/// What grading depends on.
 pub struct Parts {
-    /// Where taken files come from.
+    /// Where claimed files come from.
     pub queue: Arc<Queue>,
-    /// Where they lie.
+    /// Where the files are.
     pub archive: Arc<Archive>,
     /// The threads that mark cases.
     pub pool: Arc<ThreadPool>,
     /// Marks the cases.
     pub judge: Judge,
-    /// How many bytes of rows may be on their way to the reports.
+    /// Bounds the bytes of rows between grading and publishing.
     pub budget: Arc<Budget>,
     /// Where results go.
     pub results: SyncSender<Vec<Graded>>,
-    /// Where it is written down what is being graded.
+    /// Records what is being graded, for the start after a crash.
     pub journal: Arc<InFlightJournal>,
-    /// Gives a file back to intake because it changed while it was read, and says how.
+    /// Gives a file back to intake because it changed, with the reason.
     pub give_back: Box<dyn Fn(Claimed, String) + Send + Sync>,
-    /// Its settings, which may change.
+    /// The stage's settings, which may change.
     pub settings: Arc<Live<config::Grade>>,
-    /// The rules by which submissions are graded, unless they were begun by others.
+    /// The rules by which submissions are graded, unless they were begun by other rules.
     pub rules: Rules,
 }
 
 /// The grading stage.
 pub struct Grading {
     parts: Parts,
-    /// How many batches may be on the pool at a time.
+    /// Bounds the batches that are on the pool at a time.
     batches: Budget,
     batches_max: usize,
-    /// Large files whose turn was over, by number.
+    /// Large files that wait for their next turn, by ledger number.
     half_way: Mutex<HashMap<i64, HalfWay>>,
 }
 
 /// Why a file was not graded.
 #[derive(Debug)]
 enum Trouble {
-    /// It changed since it was taken: it has to settle again.
+    /// It changed since it was claimed: it has to settle again.
     Changed(String),
-    /// It is too large to be graded in one go.
+    /// It is too large for a batch: it has to be streamed.
     Large,
-    /// The service is to end: the next start goes on with it.
+    /// The service is draining: the file is left to the next start.
     Left,
-    /// The system gives us too little for now.
+    /// The system lacks memory or descriptors for now.
     Starved(io::Error),
-    /// Something of ours failed.
+    /// We failed, and may succeed when it is tried again.
     Failed(String),
-    /// Something of ours failed, and would again.
+    /// We failed, and would again.
     FailedForGood(String),
 }
 
@@ -101,7 +106,7 @@ impl Grading {
         Grading { parts, batches, batches_max, half_way: Mutex::default() }
     }
 
-    /// Grades small files until the queue has come to its end.
+    /// Grades small files until the queue is drained.
     pub fn run_batches(self: &Arc<Self>) {
         let next_batch = || {
             let settings = self.parts.settings.get();
@@ -116,11 +121,11 @@ impl Grading {
                 grading.batches.give(1);
             });
         }
-        // All batches are done when all their places are free again.
+        // When the whole budget is free again, all batches are done.
         self.batches.take(self.batches_max);
     }
 
-    /// Grades large files, one after the other, until the queue has come to its end.
+    /// Grades large files, one after the other, until the queue is drained.
     pub fn run_streams(&self) {
         while let Some(claimed) = self.parts.queue.next_large() {
             self.grade_stream(claimed);
@@ -140,7 +145,7 @@ impl Grading {
             let Some(batch) = self.parts.queue.next_batch(1, u64::MAX) else {
                 return;
             };
-            // On the pool, like all other files: its threads have their memory and their stack.
+            // On the pool, like all other files, so that they have the same stack and scratch memory.
             self.parts.pool.install(|| self.grade_batch(batch));
         }
         self.parts.queue.push_all(suspects);
@@ -154,11 +159,11 @@ impl Grading {
     fn open(&self, claimed: &Claimed) -> Result<(File, Signature), Trouble> {
         self.check_crashes(claimed)?;
         let opened = self.parts.archive.read(&claimed.archived_as);
-        self.what_was_taken(opened, claimed)
+        self.check_unchanged(opened, claimed)
     }
 
-    /// A file of the archive, if it is what was taken.
-    fn what_was_taken(
+    /// Makes sure that what was opened is the file that was claimed; returns it with its signature.
+    fn check_unchanged(
         &self,
         opened: io::Result<File>,
         claimed: &Claimed,
@@ -174,20 +179,20 @@ impl Grading {
         let file = opened?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(Trouble::Changed("it is not a regular file any more".into()));
+            return Err(Trouble::Changed("it is no longer a regular file".into()));
         }
-        // Somebody may have opened it again since intake looked.
+        // A process may have opened it again since intake asked.
         let may_be_written = !claimed.though_open && claimed.progress.is_none();
         if may_be_written && is_written(&file) == Some(true) {
-            return Err(Trouble::Changed("somebody has it open for writing".into()));
+            return Err(Trouble::Changed("a process has it open for writing".into()));
         }
         let found = Signature::of(&metadata);
         match &claimed.seen {
             Some(seen) if !found.is_what_was_seen(seen) => {
-                Err(Trouble::Changed("it changed while it was taken".into()))
+                Err(Trouble::Changed("it changed while it was claimed".into()))
             }
             None if found.bytes != claimed.bytes => Err(Trouble::Changed(format!(
-                "it has {} bytes, and had {} when an earlier run took it",
+                "it has {} bytes, and had {} when an earlier run claimed it",
                 found.bytes, claimed.bytes
             ))),
             _ => Ok((file, found)),
@@ -220,8 +225,8 @@ impl Grading {
         Err(Trouble::FailedForGood(format!("the process died while it was graded, {times}")))
     }
 
-    /// Hands results on; waits while too many are on their way, for which what is in the slot is not
-    /// responsible.
+    /// Passes results on to publishing. While this waits for room, the slot is paused: a crash in the meantime
+    /// is not the fault of its files.
     fn hand_on(&self, results: Vec<Graded>, slot: Option<&Slot<'_>>) {
         fn wait<T>(slot: Option<&Slot<'_>>, work: impl FnOnce() -> T) -> T {
             match slot {
@@ -236,13 +241,13 @@ impl Grading {
         if !self.parts.budget.try_take(bytes) {
             wait(slot, || self.parts.budget.take(bytes));
         }
-        // The receiver is there for as long as grading is: the service ends stages in order.
+        // The receiver lives as long as grading does: the service ends stages in order.
         if let Err(TrySendError::Full(results)) = self.parts.results.try_send(results) {
             let _ = wait(slot, || self.parts.results.send(results));
         }
     }
 
-    /// Deals with a file that was not graded. If it has failed for good that is its result.
+    /// Decides what becomes of a file that was not graded. Returns its result if it failed for good.
     fn deal_with(&self, trouble: Trouble, mut claimed: Claimed, total: Tally) -> Option<Graded> {
         let tries_max = self.parts.settings.get().tries_max;
         match trouble {

@@ -1,4 +1,5 @@
-//! Batches of small files: each is read whole and graded in one go.
+//! Batches of small files: each file is read whole and graded in one step. Threads reuse their memory from
+//! file to file, and results are passed on once per batch, so that a file of one case does not pay for either.
 
 use super::{Claimed, Graded, Grading, Signature, Slot, Step, Tally, Trouble, emit, guarded, io};
 use crate::model::marking::Whole;
@@ -9,14 +10,14 @@ use std::cell::RefCell;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-/// Results of a batch are handed on early when they have more bytes of rows than this, and a file
-/// that has more by itself is streamed.
+/// Results of a batch with more bytes of rows than this are passed on early, and a single file with more
+/// is streamed.
 const ROWS_BYTES_MAX: usize = 4 << 20;
 
-/// Memory of one thread, used again from file to file.
+/// The memory of one thread, reused from file to file.
 #[derive(Default)]
 struct Scratch {
-    /// As long as the largest file so far; only its beginning is a file's text.
+    /// As long as the largest file so far; the text of a smaller one is its beginning.
     buffer: Vec<u8>,
     whole: Whole,
 }
@@ -26,7 +27,7 @@ thread_local! {
 }
 
 impl Grading {
-    /// Grades a batch of small files and hands the results on.
+    /// Grades a batch of small files and passes the results on.
     pub(super) fn grade_batch(&self, batch: Vec<Claimed>) {
         let mut scratch = SCRATCH.take();
         let mut results = Vec::with_capacity(batch.len());
@@ -58,20 +59,20 @@ impl Grading {
         }
         drop(slot);
         self.hand_on_batch(results, None);
-        spent.tell();
+        spent.emit();
         emit::bytes_read(bytes_read);
         SCRATCH.replace(scratch);
     }
 
     fn hand_on_batch(&self, results: Vec<Graded>, slot: Option<&Slot<'_>>) {
-        // First this, so that publishing knows at once that nothing else is coming.
+        // Counted before they are passed on, so that publishing never waits for more when these are the last.
         Point::Graded.pass();
         self.parts.queue.graded(results.len());
         self.hand_on(results, slot);
         Point::HandedOn.pass();
     }
 
-    /// Grades one file; its rows are in the scratch memory.
+    /// Grades one file; its rows are in `scratch` then. Returns its kind, if known, and its marks.
     fn grade_small(
         &self,
         claimed: &Claimed,
@@ -93,8 +94,8 @@ impl Grading {
         Ok((kind, tally, Step::Finished { bytes: text.len() as u64, blake3, total: tally }))
     }
 
-    /// Reads the whole file into the beginning of `buffer`, unless it changes meanwhile; how many
-    /// bytes it has.
+    /// Reads the whole file into the beginning of `buffer` and makes sure that it did not change
+    /// meanwhile; returns its size in bytes.
     fn read_whole(
         &self,
         claimed: &Claimed,
@@ -102,12 +103,12 @@ impl Grading {
         buffer: &mut Vec<u8>,
     ) -> Result<usize, Trouble> {
         let opened = files.open(&claimed.archived_as);
-        let (mut file, before) = self.what_was_taken(opened, claimed)?;
+        let (mut file, before) = self.check_unchanged(opened, claimed)?;
         if before.bytes > self.parts.settings.get().chunk_bytes_max as u64 {
             return Err(Trouble::Large);
         }
         let bytes = before.bytes as usize;
-        // Room for one byte more, so that one call mostly tells whether there are more.
+        // Room for one more byte shows a file that grew, mostly without another call.
         if buffer.len() <= bytes {
             buffer.resize(bytes + 1, 0);
         }
@@ -127,7 +128,7 @@ impl Grading {
     }
 }
 
-/// Time and cases of a batch, by kind.
+/// The cases of a batch and the time that they took, by kind.
 #[derive(Default)]
 struct Spent {
     kinds: [(u64, Duration); Kind::ALL.len()],
@@ -146,7 +147,7 @@ impl Spent {
         }
     }
 
-    fn tell(&self) {
+    fn emit(&self) {
         for (kind, (cases, took)) in Kind::ALL.into_iter().zip(self.kinds) {
             if cases > 0 {
                 emit::batch_graded(Some(kind), cases, took);

@@ -1,8 +1,9 @@
-//! A large file: read, marked and handed on chunk by chunk, in bounded memory.
+//! A large file: read, marked and passed on chunk by chunk, in bounded memory.
 //!
-//! Three things happen side by side. The stream's own thread reads on and finds cases; the pool marks
-//! them, one chunk a thread; and one more thread hashes the bytes and hands the rows on, in the order
-//! of the file.
+//! Three things happen at the same time. The stream's own thread reads ahead and finds cases; the pool marks
+//! them, one chunk per thread; and one more thread hashes the bytes and passes the rows on in the order of the
+//! file. Each chunk carries a checkpoint, so that after a crash or a turn of other large files grading resumes
+//! there; the hash of the graded part shows whether it is still the same file.
 
 use super::{
     Claimed, Graded, Grading, Marker, Signature, Slot, Step, Tally, Trouble, emit, guarded, limits,
@@ -23,51 +24,52 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A large file that is read on.
+/// A large file that is being read.
 struct Stream {
     chunks: Chunks<Metered>,
-    /// What it looked like before.
+    /// The file's signature when it was opened.
     before: Signature,
     marking: Marking,
-    /// The number that its next case has, from 1.
+    /// The number of its next case, from 1.
     next_case: u64,
 }
 
-/// What the marks of a stream are made with.
+/// What the pool needs to mark the chunks of a stream.
 #[derive(Clone)]
 struct Marking {
     judge: Judge,
     rows: Arc<CaseRows>,
 }
 
-/// A file whose bytes are counted when they are read.
+/// A file that counts the bytes read from it in a metric.
 struct Metered(File);
 
-/// A part of the file, on its way through the pool.
+/// A chunk that was sent to the pool.
 struct SentChunk {
     chunk: Arc<Chunk>,
-    /// Where its marks come from.
+    /// Receives its marks.
     marked: Receiver<Result<Marked, Trouble>>,
-    /// The state of the reader behind it; none behind the last.
+    /// The state of the reader after it; `None` after the last chunk.
     checkpoint: Option<String>,
 }
 
-/// What the pool makes of a chunk.
+/// The result of the pool for a chunk.
 struct Marked {
     rows: Vec<u8>,
     tally: Tally,
     took: Duration,
 }
 
-/// What is known of a large file whose turn was over.
+/// What is kept of a large file that waits for its next turn, so that the graded part need not be hashed
+/// again.
 pub(super) struct HalfWay {
-    /// What it looked like.
+    /// The file's signature when it was opened.
     before: Signature,
-    /// All that was graded, hashed.
+    /// The hash state after the graded part.
     hasher: blake3::Hasher,
 }
 
-/// The rows of a file that have been handed on.
+/// How far a file has been passed on.
 struct HandedOn {
     hasher: blake3::Hasher,
     total: Tally,
@@ -78,7 +80,7 @@ struct HandedOn {
 }
 
 impl Grading {
-    /// Grades one large file, and hands on a chunk at a time.
+    /// Grades one large file and passes its rows on chunk by chunk.
     pub(super) fn grade_stream(&self, mut claimed: Claimed) {
         let slot = self.begin(std::slice::from_ref(&claimed));
         let graded = guarded(|| self.stream(&mut claimed, &slot));
@@ -87,7 +89,7 @@ impl Grading {
             let progress = claimed.progress.as_ref();
             let total = progress.map_or(Tally::default(), |progress| progress.tally);
             let trouble = match trouble {
-                // Rows that were handed on cannot be taken back, so it cannot start afresh.
+                // Committed rows cannot be taken back, so it cannot start again.
                 Trouble::Changed(why) if progress.is_some() => {
                     claimed.tries += 1;
                     Trouble::FailedForGood(format!("{why}, after a part of it had been graded"))
@@ -171,8 +173,7 @@ impl Grading {
         self.half_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hashes the part of a file that an earlier run has graded: whether it is still the same, and
-    /// to go on from there.
+    /// Hashes the part of a file that is already graded, to compare it and to continue the hash.
     fn hash_up_to(
         &self,
         offset: u64,
@@ -191,8 +192,8 @@ impl Grading {
         }
     }
 
-    /// Reads to the end of the file, or until nobody takes chunks any more. `spare` are chunks that
-    /// are done with.
+    /// Reads to the end of the file, or until the receiver of `chunks` is gone. `spare` receives chunks
+    /// whose memory can be reused.
     fn read_chunks(
         &self,
         mut stream: Stream,
@@ -205,14 +206,14 @@ impl Grading {
             }
             let checkpoint = (!chunk.is_last()).then(|| stream.chunks.reader().checkpoint());
             let chunk = Arc::new(chunk);
-            let (tell, marked) = sync_channel(1);
+            let (reply, marked) = sync_channel(1);
             let (marking, first) = (stream.marking.clone(), stream.next_case);
             stream.next_case += chunk.found().cases.len() as u64;
             let to_mark = Arc::clone(&chunk);
             self.parts.pool.spawn(move || {
                 let marked = guarded(move || Ok(marking.mark(&to_mark, first)));
-                // Nobody waits for it if the stream has come to a sudden end.
-                let _ = tell.send(marked);
+                // If the stream ended early, nothing receives it.
+                let _ = reply.send(marked);
             });
             if chunks.send(SentChunk { chunk, marked, checkpoint }).is_err() {
                 return Ok(());
@@ -306,13 +307,13 @@ fn is_as_it_was(progress: &Progress, hasher: &blake3::Hasher) -> Result<(), Trou
     Ok(())
 }
 
-/// What has been hashed so far.
+/// The part of a file that is hashed so far.
 fn prefix(hasher: &blake3::Hasher) -> Prefix {
     Prefix { bytes: hasher.count(), blake3: *hasher.finalize().as_bytes() }
 }
 
 impl Marking {
-    /// Marks all cases of a chunk, the first of which has this number.
+    /// Marks all cases of a chunk, the first of which has number `first_case`.
     fn mark(&self, chunk: &Chunk, first_case: u64) -> Marked {
         let start = Instant::now();
         let marker = Marker { judge: self.judge, rows: &self.rows, kind: chunk.kind() };
