@@ -1,8 +1,8 @@
 //! The service: starts the stages, runs them, drains them and exits.
 //!
-//! Whatever can go wrong with the machine or the settings goes wrong at the start, before a file is
-//! taken (`start`). A service that has started keeps running and reports trouble in `/readyz`,
-//! because a tournament is better served by files that wait than by a process that is gone.
+//! Problems of the machine or the settings show at the start, before a file is taken (`start`). A
+//! service that has started keeps running and reports trouble in `/readyz`, because a tournament is
+//! better served by files that wait than by a process that is gone.
 //!
 //! The stages run on threads of their own (`stages`). One more thread runs the rest on an
 //! asynchronous runtime: signals, timers and HTTP. None of these may block it.
@@ -216,7 +216,7 @@ impl Running {
     }
 
     fn exit_now(&self) {
-        // What is being graded is no suspect: the process was told to end.
+        // A requested exit is no crash, so what is being graded is no suspect.
         self.shared.journal.forget();
         #[expect(clippy::disallowed_methods, reason = "a second signal: end at once")]
         std::process::exit(EXIT_NOW);

@@ -2,7 +2,7 @@
 //!
 //! The order matters. The lock comes before anything else in the state folder is touched. Reports are
 //! repaired before claims are recovered, since a recovered claim appends rows to them. The address
-//! comes last, so that whoever connects finds a service that has started.
+//! comes last, so that a client that connects finds a service that has started.
 
 use super::liveness::Liveness;
 use super::reload::{self, Reloads, Sections};

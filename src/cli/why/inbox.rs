@@ -1,4 +1,7 @@
-//! What lies in the inbox under a name, as intake would see it.
+//! What is in the inbox under a name, as intake would find it.
+//!
+//! The rules by which intake leaves files alone are its own. Whether the service may take a file is
+//! derived from owner and mode, since the user who asks may have other rights than the service.
 
 use crate::config::{Intake, Paths};
 use crate::model::submission::Name;
@@ -11,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What lies there.
+/// What is there.
 #[derive(Debug)]
 pub(super) enum Found {
     /// Nothing.
@@ -22,21 +25,21 @@ pub(super) enum Found {
     Ignored(String),
     /// Something that the service may not take or read, for this reason.
     Forbidden(String),
-    /// A file, whose inode changed so long ago.
+    /// A file that would be taken.
     File {
         /// Its size in bytes.
         bytes: u64,
-        /// How long ago.
+        /// The time since its inode last changed.
         unchanged_for: Duration,
     },
 }
 
-/// Looks for a name in the inbox.
+/// Finds a name in the inbox.
 ///
 /// # Errors
 ///
-/// If whoever asks may not look there.
-pub(super) fn look(paths: &Paths, intake: &Intake, name: &Name) -> io::Result<Found> {
+/// The user who asks may not read a folder on the path.
+pub(super) fn find(paths: &Paths, intake: &Intake, name: &Name) -> io::Result<Found> {
     let rules = Rules(intake);
     let service = paths.lock().metadata().ok().map(|lock| (lock.uid(), lock.gid()));
     let mut path = paths.inbox();
@@ -104,6 +107,7 @@ fn forbidden(
         .then(|| format!("user {user}, as whom the service runs, may not read {path}"))
 }
 
+/// Whether this user and group have the wanted permissions by owner and mode.
 fn may((user, group): (u32, u32), found: &Metadata, wanted: u32) -> bool {
     let shift = if found.uid() == user {
         6

@@ -76,7 +76,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     }
 }
 
-/// Where the answer is looked up.
+/// The sources of the answer.
 struct Query<'a> {
     settings: &'a Settings,
     ledger: Option<Ledger>,
@@ -90,7 +90,7 @@ impl Query<'_> {
             Target::Named(names) => {
                 let mut known = Vec::new();
                 for name in &names {
-                    let is_there = !matches!(self.look(name), Ok(Found::Nothing));
+                    let is_there = !matches!(self.find(name), Ok(Found::Nothing));
                     if is_there || !self.attempts(name)?.is_empty() {
                         known.push(name);
                     }
@@ -124,8 +124,8 @@ impl Query<'_> {
         }
     }
 
-    fn look(&self, name: &Name) -> io::Result<Found> {
-        inbox::look(&self.settings.paths, &self.settings.intake, name)
+    fn find(&self, name: &Name) -> io::Result<Found> {
+        inbox::find(&self.settings.paths, &self.settings.intake, name)
     }
 
     fn attempts(&self, name: &Name) -> Result<Vec<Record>, Error> {
@@ -165,7 +165,7 @@ impl Query<'_> {
     fn about(&self, name: &Name) -> Result<Answer, Error> {
         // In this order, a file that is taken in between is found in the ledger.
         let found = self
-            .look(name)
+            .find(name)
             .map_err(Error::io("look at", &self.settings.paths.inbox().join(name.as_path())))?;
         let attempts = self.attempts(name)?;
         let mut answer = match found {
