@@ -191,7 +191,7 @@ impl Sandbox {
         needs::unprivileged_user()
     }
 
-    /// The program, run where and as whom the sandbox says, with its settings.
+    /// The program with the settings of the sandbox, run in its namespaces and as its user.
     fn program(&self, user: Option<u32>) -> Command {
         let program = env!("CARGO_BIN_EXE_gridmark");
         let command = match (&self.island, &self.calls) {

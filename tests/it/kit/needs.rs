@@ -67,14 +67,14 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
     path.map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// Whether we are root.
+/// Whether this is root.
 pub fn root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     let found = is_root.then_some(()).ok_or("this is another user".into());
     need("root", found, "run the tests as root").is_some()
 }
 
-/// Whether somebody without privileges can run the program: nobody if we are root, else ourselves.
+/// Whether a user without privileges can run the program: nobody if this is root, else this user.
 pub fn unprivileged_user() -> bool {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
     command.arg("--version").stdout(Stdio::null());

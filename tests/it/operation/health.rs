@@ -87,7 +87,7 @@ fn a_user_who_may_not_read_the_state_asks_at_the_configured_address() {
     let lock = sandbox.path("state/lock");
     std::fs::set_permissions(lock, PermissionsExt::from_mode(0o000)).unwrap();
     std::fs::set_permissions(sandbox.path(""), PermissionsExt::from_mode(0o755)).unwrap();
-    // Nobody is kept out if we are root; then somebody else asks.
+    // Root may read everything, so nobody asks if this is root.
     let user = rustix::process::geteuid().is_root().then_some(65_534);
     let printed = sandbox.run_as(user, "health", &[] as &[&str]);
     assert_eq!((printed.code, printed.stdout.as_str()), (Some(0), "ready\n"), "{printed:?}");

@@ -34,7 +34,7 @@ fn build(into: &Path) -> PathBuf {
     package
 }
 
-/// Somebody of the group drops a file, by a plain copy, and reads the report.
+/// A member of the group drops a file by a plain copy and reads the report.
 fn drop_and_read(guest: &Guest, name: &str) {
     let as_staff = "setpriv --reuid scorer --regid scorer --init-groups --";
     guest.sh(&format!(

@@ -32,8 +32,7 @@ pub(super) struct Prometheus {
 }
 
 impl Prometheus {
-    /// One that scrapes the service of this sandbox, which runs, and tells that Alertmanager of
-    /// alerts. Waits until it has scraped for the first time.
+    /// One that scrapes the running service of this sandbox and sends alerts to that Alertmanager. Waits until it has scraped for the first time.
     pub(super) fn start(sandbox: &mut Sandbox, alertmanager: &str) -> Prometheus {
         let folder = tempfile::Builder::new().prefix("gridmark-test-").tempdir().unwrap();
         fs::create_dir(folder.path().join("rules")).unwrap();

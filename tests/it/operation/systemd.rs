@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// How exposed the service may be, of ten, as `systemd-analyze security` tells.
+/// The greatest exposure of the service, of ten, by `systemd-analyze security`.
 const EXPOSURE_MAX: f64 = 2.0;
 
 fn file(name: &str) -> PathBuf {

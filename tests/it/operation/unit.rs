@@ -1,4 +1,4 @@
-//! The service under systemd: what it tells it, and the files that set it up.
+//! The service under systemd: its notifications, its watchdog, its journal and its exit codes.
 
 use crate::kit::Sandbox;
 use crate::kit::cases::{hexudoku, some};

@@ -213,7 +213,7 @@ fn a_start_on_read_only_state_or_reports_is_refused_and_takes_nothing() {
     }
 }
 
-/// A folder that somebody deletes is made again, and what was committed is known to the next start.
+/// A deleted folder is created again, and the next start knows what was committed.
 fn delete_while_it_runs(folder: &str) {
     let mut sandbox = Sandbox::started();
     hand_in(&sandbox, 0, 2);

@@ -212,7 +212,7 @@ fn drop_all(sandbox: &Sandbox, round: usize) {
     }
 }
 
-/// What tells that a name was dropped in a round.
+/// The mark that a name was dropped in a round.
 fn marker(round: usize, name: &str) -> String {
     format!("dropped/{round}/{}", name.replace('/', " "))
 }

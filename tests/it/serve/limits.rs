@@ -62,7 +62,7 @@ fn a_full_queue_leaves_files_in_the_inbox_where_they_are_safe() {
     assert!(sandbox.service().get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
 }
 
-/// A sandbox whose processes may not read everything: root may, so they are somebody else's then.
+/// A sandbox whose processes may not read everything: if this is root, who may, they run as nobody.
 fn restricted() -> Option<Sandbox> {
     let mut sandbox = Sandbox::new();
     for i in 0..5 {

@@ -2,7 +2,7 @@
 //! comes, while the service is stopped, killed and started: a plain model knows what must have been
 //! graded.
 //!
-//! Every content is another one, so its hash tells it. The model cannot know when the service takes
+//! All contents differ, so a hash identifies one. The model cannot know when the service takes
 //! a file, but each step leaves it knowing what became of what it touched: it looks at the file that
 //! it had opened, which was either still in the inbox or taken.
 
@@ -19,7 +19,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A file that somebody has made.
+/// A file that the model has created.
 #[derive(Debug, Default)]
 struct Made {
     /// All that has been its whole content, by hash, in this order.

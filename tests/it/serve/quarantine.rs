@@ -46,7 +46,7 @@ fn the_reason_is_written_beside_the_file_and_why_shows_it() {
         assert!(outcome.stdout.contains("its file is in quarantine, "), "{outcome:?}");
         assert!(outcome.stdout.contains("tried once"), "{outcome:?}");
     }
-    // A reason that somebody removed is there again after a start, and counts as no file.
+    // A reason that was removed is written again at the next start, and counts as no file.
     fs::remove_file(sandbox.path("quarantine/team/p.reason.txt")).unwrap();
     sandbox.start();
     assert_eq!(sandbox.text("quarantine/team/p.reason.txt"), note);

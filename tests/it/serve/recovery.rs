@@ -147,7 +147,7 @@ fn a_failed_submission_is_moved_into_quarantine_later() {
     assert!(left.sandbox.has("quarantine/p~2") && !left.sandbox.has("archive/p~2"));
     assert_eq!(left.sandbox.service().metrics().of("gridmark_quarantined_files"), 1.0);
 
-    // Somebody takes it away, and hands in something of that very name: that one stays.
+    // It is removed, and another file of the same name is handed in: that one stays.
     fs::remove_file(left.sandbox.path("quarantine/p~2")).unwrap();
     left.sandbox.rename_in("p~2", hexudoku(5));
     left.sandbox.wait_for(1);

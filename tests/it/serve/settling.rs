@@ -132,7 +132,7 @@ fn a_writer_that_sets_the_full_length_first_is_graded_once_and_whole() {
 /// Promise P3.
 ///
 ///
-/// Same size, same time of modification: only the inode's own time tells.
+/// Same size, same modification time: only the change time differs.
 #[test]
 fn a_rewrite_with_the_same_size_and_times_is_noticed() {
     let mut sandbox = Sandbox::new();

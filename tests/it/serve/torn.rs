@@ -54,8 +54,8 @@ fn undisturbed() -> BTreeMap<String, Vec<String>> {
     undisturbed.report_lines()
 }
 
-/// The committed length of every report, as a copy of the ledger tells it: to look into the ledger
-/// itself would tidy it up.
+/// The committed length of every report, read from a copy of the ledger: opening the ledger itself
+/// would change its log.
 fn committed(sandbox: &Sandbox) -> Vec<(PathBuf, u64)> {
     let copy = tempfile::tempdir().unwrap();
     for name in ["ledger.db", "ledger.db-wal"] {
@@ -128,7 +128,7 @@ fn transactions(wal: &[u8]) -> Vec<u64> {
     let mut ends = vec![HEADER as u64];
     for at in (HEADER..).step_by(frame).take_while(|at| at + frame <= wal.len()) {
         let is_of_this_log = wal[at + 8..at + 16] == wal[16..24];
-        // The last page of a transaction tells how large the file is with it.
+        // The last page of a transaction holds the size of the file with it.
         if is_of_this_log && number(at + 4) > 0 {
             ends.push((at + frame) as u64);
         }

@@ -1,4 +1,5 @@
-//! Files that somebody still has open: nobody saw them being opened, and they have settled long ago.
+//! Files that a program still has open: the service did not see them being opened, and they have
+//! settled long ago.
 
 use crate::kit::Sandbox;
 use crate::kit::cases::classic;
@@ -41,7 +42,7 @@ fn patient() -> Sandbox {
     sandbox
 }
 
-/// Waits until the service knows of each of these that somebody has it open.
+/// Waits until the service knows that each of these is open in a program.
 fn wait_until_known(sandbox: &mut Sandbox, names: &[&str]) {
     for name in names {
         sandbox.wait_until("it is known to be open", |sandbox| {
