@@ -99,7 +99,7 @@ fn same_in_chunks(kind: Option<Kind>, text: &[u8], chance: &mut Chance) {
 }
 
 #[test]
-fn any_windows_and_checkpoints_give_the_same_cases_and_marks() {
+fn any_chunks_and_checkpoints_give_the_same_cases_and_marks() {
     for seed in 0..150 {
         let chance = &mut Chance(seed);
         let text = any_text(chance);

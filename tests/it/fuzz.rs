@@ -95,8 +95,8 @@ fn files_that_are_nearly_right_are_graded_as_the_oracle_grades_them() {
 
 /// Promise P8.
 #[test]
-fn any_windows_of_any_bytes_give_the_same_marks() {
-    replay("windows");
+fn any_chunks_of_any_bytes_give_the_same_marks() {
+    replay("chunks");
 }
 
 #[test]

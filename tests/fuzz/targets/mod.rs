@@ -4,18 +4,18 @@
 
 mod check;
 mod checkpoint;
+mod chunks;
 mod config;
 mod naive;
 mod names;
 mod steer;
 mod structured;
-mod windows;
 
 pub use checkpoint::checkpoint;
+pub use chunks::chunks;
 pub use config::config;
 pub use names::names;
 pub use structured::structured;
-pub use windows::windows;
 
 use gridmark_core::Kind;
 
@@ -26,7 +26,7 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const ALL: [Target; 6] = [
     ("grade", grade),
     ("structured", structured),
-    ("windows", windows),
+    ("chunks", chunks),
     ("checkpoint", checkpoint),
     ("names", names),
     ("config", config),

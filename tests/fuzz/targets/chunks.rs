@@ -1,4 +1,4 @@
-//! Where windows begin and end, and where reading is resumed, makes no difference.
+//! Where chunks begin and end, and where reading is resumed, makes no difference.
 
 use super::steer::Steer;
 use super::{KINDS, naive};
@@ -11,12 +11,12 @@ use std::io::{self, Read};
 /// A few times the limits, since reading byte by byte is slow.
 const TEXT_BYTES_MAX: usize = 1 << 13;
 
-/// A file in any windows, with checkpoints between them and small limits, gives the cases and marks
-/// that it gives in one window.
+/// A file in any chunks, with checkpoints between them and small limits, gives the cases and marks
+/// that it gives in one chunk.
 ///
-/// The first bytes are the forced kind, the limits and the sizes of windows; the others are the
+/// The first bytes are the forced kind, the limits and the sizes of chunks; the others are the
 /// file, in which two of them stand for repetition, so that limits are reached.
-pub fn windows(bytes: &[u8]) {
+pub fn chunks(bytes: &[u8]) {
     let steer = &mut Steer(bytes);
     let kind = KINDS[steer.below(4)];
     let limits = Limits {
@@ -32,7 +32,7 @@ pub fn windows(bytes: &[u8]) {
     let text = repeated(steer.0);
     let whole = grade(kind, limits, &text);
     check_places(&whole, &text);
-    let parts = in_windows(kind, limits, cases_max, &text, &sizes);
+    let parts = in_chunks(kind, limits, cases_max, &text, &sizes);
     assert_eq!(parts, whole, "{kind:?} {}", text.escape_ascii());
     let trickled = trickled(Reader::new(kind, limits), cases_max, &text, &sizes);
     assert_eq!(trickled, whole, "{kind:?} {}", text.escape_ascii());
@@ -86,7 +86,7 @@ fn check_places(graded: &[Graded], text: &[u8]) {
     }
 }
 
-fn in_windows(
+fn in_chunks(
     kind: Option<Kind>,
     limits: Limits,
     cases_max: usize,
@@ -102,16 +102,16 @@ fn in_windows(
         if !capped {
             end = (end + sizes.next().unwrap()).min(text.len());
         }
-        let window = &text[start..end];
+        let chunk = &text[start..end];
         let mut found = Found { cases_max, ..Found::default() };
-        let consumed = reader.read(window, end == text.len(), &mut found);
-        mark_found(window, start as u64, &found, &mut graded);
+        let consumed = reader.read(chunk, end == text.len(), &mut found);
+        mark_found(chunk, start as u64, &found, &mut graded);
         start += consumed;
         capped = found.capped;
         assert!(!capped || found.cases.len() >= cases_max);
         assert_eq!(reader.offset(), start as u64);
-        let enough = window.len() >= reader.window_bytes_min();
-        assert!(consumed > 0 || capped || !enough, "{} bytes, none consumed", window.len());
+        let enough = chunk.len() >= reader.window_bytes_min();
+        assert!(consumed > 0 || capped || !enough, "{} bytes, none consumed", chunk.len());
         let checkpoint = reader.checkpoint();
         assert!(checkpoint.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{checkpoint:?}");
         assert!(checkpoint.len() < 600, "{checkpoint}");
@@ -140,13 +140,13 @@ impl Read for Trickle<'_> {
 
 fn trickled(reader: Reader, cases_max: usize, text: &[u8], sizes: &[usize]) -> Vec<Graded> {
     let input = Trickle { text, sizes: sizes.iter().cycle() };
-    let mut windows = Chunks::new(input, reader, 0, cases_max);
+    let mut chunks = Chunks::new(input, reader, 0, cases_max);
     let mut graded = Vec::new();
     let mut offset = 0;
-    while let Some(window) = windows.next_chunk().unwrap() {
-        mark_found(window.text(), offset, window.found(), &mut graded);
-        offset += window.consumed().len() as u64;
-        windows.reuse(window);
+    while let Some(chunk) = chunks.next_chunk().unwrap() {
+        mark_found(chunk.text(), offset, chunk.found(), &mut graded);
+        offset += chunk.consumed().len() as u64;
+        chunks.reuse(chunk);
     }
     assert_eq!(offset, text.len() as u64);
     graded
