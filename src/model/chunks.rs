@@ -144,6 +144,27 @@ impl<R> Chunks<R> {
     }
 }
 
+/// Reads a small input, which should have `bytes` bytes, into the beginning of `buffer`, which grows if it must.
+/// Returns whether the input has exactly that many.
+///
+/// # Errors
+///
+/// The input cannot be read.
+pub fn read_whole(input: &mut impl Read, bytes: usize, buffer: &mut Vec<u8>) -> io::Result<bool> {
+    // Room for one more byte shows an input that is longer, mostly without another call.
+    if buffer.len() <= bytes {
+        buffer.resize(bytes + 1, 0);
+    }
+    let mut read = 0;
+    while read < bytes {
+        match read_some(input, &mut buffer[read..=bytes])? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    Ok(read == bytes)
+}
+
 fn read_some(input: &mut impl Read, space: &mut [u8]) -> io::Result<usize> {
     loop {
         match input.read(space) {
@@ -218,6 +239,18 @@ mod tests {
         }
         assert!(was_last);
         (bytes, lines)
+    }
+
+    #[test]
+    fn an_input_is_whole_only_if_it_has_as_many_bytes_as_it_should() {
+        let text = vec![b'7'; 2_000];
+        let mut buffer = Vec::new();
+        for (bytes, is_whole) in [(2_000, true), (1_999, false), (2_001, false)] {
+            let read = read_whole(&mut text.as_slice(), bytes, &mut buffer);
+            assert_eq!(read.expect("memory can be read"), is_whole, "{bytes}");
+        }
+        assert!(read_whole(&mut Trickle(&text), 2_000, &mut buffer).expect("memory can be read"));
+        assert_eq!(buffer[..2_000], text);
     }
 
     #[test]

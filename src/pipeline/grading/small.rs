@@ -1,13 +1,13 @@
 //! Batches of small files: each file is read whole and graded in one step. Threads reuse their memory from
 //! file to file, and results are passed on once per batch, so that a file of one case does not pay for either.
 
-use super::{Claimed, Graded, Grading, Signature, Slot, Step, Tally, Trouble, emit, guarded, io};
+use super::{Claimed, Graded, Grading, Signature, Slot, Step, Tally, Trouble, emit, guarded};
+use crate::model::chunks::read_whole;
 use crate::model::marking::Whole;
 use crate::store::archive;
 use crate::store::fail_point::Point;
 use gridmark_core::Kind;
 use std::cell::RefCell;
-use std::io::Read;
 use std::time::{Duration, Instant};
 
 /// Results of a batch with more bytes of rows than this are passed on early, and a single file with more
@@ -108,20 +108,7 @@ impl Grading {
             return Err(Trouble::Large);
         }
         let bytes = before.bytes as usize;
-        // Room for one more byte shows a file that grew, mostly without another call.
-        if buffer.len() <= bytes {
-            buffer.resize(bytes + 1, 0);
-        }
-        let mut read = 0;
-        while read < bytes {
-            match file.read(&mut buffer[read..=bytes]) {
-                Ok(0) => break,
-                Ok(more) => read += more,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        if read != bytes || Signature::of(&file.metadata()?) != before {
+        if !read_whole(&mut file, bytes, buffer)? || Signature::of(&file.metadata()?) != before {
             return Err(Trouble::Changed("it changed while it was read".into()));
         }
         Ok(bytes)

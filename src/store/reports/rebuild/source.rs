@@ -1,7 +1,7 @@
 //! Rows had again: the files of submissions, made sure of and marked once more.
 
 use super::{Error, Gap, Rebuild, Sink};
-use crate::model::chunks::{Chunk, Chunks};
+use crate::model::chunks::{Chunk, Chunks, read_whole};
 use crate::model::marking::{Marker, Whole, limits};
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Rules, Signature, Status, Tally};
@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Seek};
 
 /// A file of up to so many bytes is read at once, if it has up to so many cases.
 const SMALL_BYTES_MAX: u64 = 256 << 10;
@@ -129,21 +129,20 @@ impl Rebuild {
     /// The rows of a submission that is read whole; none if there are too many of them.
     fn small(&self, record: &Record) -> Result<Option<Made>, Why> {
         let claimed = &record.claimed;
-        let (file, before) = self.open(record)?;
+        let (mut file, before) = self.open(record)?;
         let (mut buffer, mut whole) = SCRATCH.take();
-        buffer.clear();
-        let text = match file.take(SMALL_BYTES_MAX + 1).read_to_end(&mut buffer) {
-            Ok(_) => &buffer,
-            Err(error) => return Err(error.into()),
-        };
+        let bytes = before.bytes.min(SMALL_BYTES_MAX + 1) as usize;
+        let is_whole = read_whole(&mut file, bytes, &mut buffer)?;
+        let text = &buffer[..bytes];
         let done = record.finished.as_ref();
-        if text.len() as u64 != before.bytes
+        if !is_whole
+            || bytes as u64 != before.bytes
             || done.and_then(|done| done.blake3) != Some(*blake3::hash(text).as_bytes())
         {
             return Err(Why::Changed("it holds other bytes than those that were graded".into()));
         }
         let rules = self.rules_of(record);
-        let submission = (&claimed.name, claimed.attempt, text.as_slice());
+        let submission = (&claimed.name, claimed.attempt, text);
         let rows_max = SMALL_BYTES_MAX as usize * 16;
         let marked = whole.mark(submission, (self.judge, &rules), self.chunk_cases_max, rows_max);
         let made = marked.map(|(kind, tally)| Made { rows: whole.rows.clone(), kind, tally });
