@@ -1,4 +1,4 @@
-//! An input in chunks of whole cases, so that memory stays bounded whatever the input's size.
+//! An input in chunks of whole cases, so that memory stays bounded for inputs of any size.
 //!
 //! A chunk is the window that the reader was given, with the cases that it found there. What the reader did not
 //! consume is the beginning of the next chunk.

@@ -1,14 +1,16 @@
-//! Names, paths and messages as a terminal, a log and a table may have them: on one line, with
-//! nothing in them that moves the cursor or turns the text around.
+//! Names, paths and messages made safe for terminals, logs and tables: on one line, without characters that move
+//! the cursor or change the direction of text.
+//!
+//! Contestants choose the names of their files, so a name may hold any byte except `/` and NUL.
 
 use std::error::Error;
 use std::fmt::{self, Display};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Bytes as people read them: what is not UTF-8, control characters, line separators and what
-/// changes the direction of text are written as `\xNN`, a backslash as `\\`, so that bytes that
-/// differ look different.
+/// Bytes as people read them. Bytes that are not UTF-8, control characters, line separators and characters
+/// that change the direction of text are written as `\xNN`, a backslash as `\\`, so that different bytes
+/// look different.
 ///
 /// ```
 /// use gridmark::model::escape::Printable;
@@ -36,7 +38,7 @@ impl Display for Printable<'_> {
     }
 }
 
-/// What went wrong and why: an error and its causes, one behind the other.
+/// An error and its causes, joined with colons.
 ///
 /// ```
 /// use gridmark::model::escape::with_causes;
@@ -44,26 +46,26 @@ impl Display for Printable<'_> {
 /// assert!(with_causes(&error).ends_with(": no room"));
 /// ```
 pub fn with_causes(error: &dyn Error) -> String {
-    let mut told = error.to_string();
+    let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        told.push_str(": ");
-        told.push_str(&error.to_string());
+        message.push_str(": ");
+        message.push_str(&error.to_string());
         cause = error.source();
     }
-    told
+    message
 }
 
-/// The bytes that are [shown](Printable) like this, if any are.
+/// The bytes that [`Printable`] writes as `text`; `None` if there are none.
 ///
 /// ```
 /// use gridmark::model::escape::bytes_of;
 /// assert_eq!(bytes_of(r"team 7/p\xFF\x0A\\.txt"), Some(b"team 7/p\xff\n\\.txt".to_vec()));
 /// assert_eq!(bytes_of(r"team\7"), None);
 /// ```
-pub fn bytes_of(shown: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(shown.len());
-    let mut rest = shown;
+pub fn bytes_of(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
     while let Some((plain, escaped)) = rest.split_once('\\') {
         bytes.extend_from_slice(plain.as_bytes());
         rest = match escaped.strip_prefix('\\') {
@@ -87,11 +89,11 @@ pub fn path(path: &Path) -> Printable<'_> {
     Printable(path.as_os_str().as_bytes())
 }
 
-/// A message on one line. Paths in it are printable already, so backslashes stay as they are.
+/// A message on one line. Paths in it are escaped already, so backslashes stay as they are.
 ///
 /// ```
-/// let told = r"cannot read p\x1B.txt: `a` is no setting".replace('a', "a\nb");
-/// assert_eq!(gridmark::model::escape::line(&told).matches('\n').count(), 0);
+/// let message = r"cannot read p\x1B.txt: `a` is no setting".replace('a', "a\nb");
+/// assert_eq!(gridmark::model::escape::line(&message).matches('\n').count(), 0);
 /// ```
 pub fn line(message: &dyn Display) -> String {
     let mut line = String::new();
@@ -113,7 +115,7 @@ fn write_character(to: &mut dyn fmt::Write, character: char) -> fmt::Result {
     Ok(())
 }
 
-/// Whether a character breaks the line, commands the terminal or changes the direction of text.
+/// Whether a character breaks the line, controls the terminal or changes the direction of text.
 fn is_deceptive(character: char) -> bool {
     character.is_control()
         || matches!(
