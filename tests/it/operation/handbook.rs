@@ -1,12 +1,11 @@
 //! What the handbook and the runbook have people type.
 
 use super::handing_in::guest;
+use crate::documents;
 use crate::kit::Sandbox;
 use crate::kit::cases::hexudoku;
 use crate::kit::needs;
-use crate::readme;
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 /// Those that are about a service, and so need to know which.
@@ -16,7 +15,7 @@ const ABOUT_A_SERVICE: [&str; 6] = ["why", "retry", "verify", "backup", "doctor"
 fn commands_are_run_as_the_services_user_and_with_its_settings() {
     let mut shown = 0;
     for page in ["deploy/README.md", "deploy/prometheus/RUNBOOK.md"] {
-        let text = readme::read(page).replace("\n   ", " ").replace('\n', " \n");
+        let text = documents::read(page).replace("\n   ", " ").replace('\n', " \n");
         let text = text.replace("--config \n/etc", "--config /etc");
         for (at, _) in text.match_indices("gridmark ") {
             let (before, command) = (&text[..at], &text[at + "gridmark ".len()..]);
@@ -83,8 +82,8 @@ fn with_the_settings_file_alone_every_command_works_on_the_service_root() {
 
 #[test]
 fn files_handed_in_again_get_their_names_back_and_attempts_keep_their_order() {
-    let handbook = readme::read("deploy/README.md");
-    let commands = readme::block(&handbook, "sh", "cd /mnt/old/archive");
+    let handbook = documents::read("deploy/README.md");
+    let commands = documents::block(&handbook, "sh", "cd /mnt/old/archive");
     let mut sandbox = Sandbox::new();
     sandbox.start();
     let names = ["team/p 1.txt", "team/more/p,2", "loose.tar.gz"];
@@ -136,14 +135,14 @@ fn prometheus_and_alertmanager_are_set_up_for_this_machine_alone_and_start() {
         let path = needs::find_program(program).unwrap();
         guest.put(&path, &format!("/usr/local/bin/{program}"));
     }
-    let handbook = readme::read("deploy/README.md");
-    let steps = readme::block(&handbook, "sh", "promtool check config");
+    let handbook = documents::read("deploy/README.md");
+    let steps = documents::block(&handbook, "sh", "promtool check config");
     for program in ["prometheus", "prometheus-alertmanager"] {
         guest.sh(&format!("echo 'ARGS=\"\"' > /etc/default/{program}; mkdir -p /etc/prometheus"));
     }
     let steps = steps.replace("apt-get ", ": ");
     guest.sh(&format!("cd /tmp/clone; systemctl() {{ :; }}; set -e\n{steps}"));
-    let looks = readme::block(&handbook, "sh", "amtool --alertmanager.url");
+    let looks = documents::block(&handbook, "sh", "amtool --alertmanager.url");
     let look = looks.lines().find(|line| line.starts_with("amtool")).unwrap();
     let look = look.split('#').next().unwrap().trim();
     // Both as Debian's units start them. Nothing can be asked where not even the loopback is up.
@@ -174,16 +173,4 @@ END
     let mut places: Vec<_> = listening.filter_map(|line| line.split_whitespace().nth(1)).collect();
     places.sort_unstable();
     assert_eq!(places, ["0100007F:2382", "0100007F:2385"], "{printed}\n{logs}");
-}
-
-#[test]
-fn readme_binds_prometheus_as_the_handbook_does() {
-    let (readme, handbook) = (readme::read("README.md"), readme::read("deploy/README.md"));
-    let args = |text: &str| -> Vec<String> {
-        let lines = text.lines().filter(|line| line.starts_with("sed -i 's|^ARGS="));
-        lines.map(str::to_owned).collect()
-    };
-    assert_eq!(args(&readme).len(), 2);
-    assert_eq!(args(&readme), args(&handbook));
-    assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/prometheus/RUNBOOK.md").exists());
 }

@@ -3,7 +3,7 @@
 
 use super::guest::{Guest, SETTINGS};
 use crate::kit::cases::some;
-use crate::readme;
+use crate::documents;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -41,8 +41,8 @@ pub(super) fn guest() -> Option<Guest> {
 
 /// The commands of the handbook in which this stands.
 fn block(word: &str) -> String {
-    let handbook = readme::read("deploy/README.md");
-    readme::block(&handbook, "sh", word).to_owned()
+    let handbook = documents::read("deploy/README.md");
+    documents::block(&handbook, "sh", word).to_owned()
 }
 
 /// A line of shell as this user, in a folder of theirs.
@@ -167,8 +167,8 @@ until test -e /tmp/go; do sleep 0.05; done; tail -c +101 team-07/p1.txt; }} >{fi
 #[test]
 fn several_users_hand_in_to_a_shared_folder_as_documented() {
     let Some(guest) = guest() else { return };
-    let lines = readme::read("deploy/README.md");
-    let lines = readme::block(&lines, "text", "inbox/team-07 3770");
+    let lines = documents::read("deploy/README.md");
+    let lines = documents::block(&lines, "text", "inbox/team-07 3770");
     fs::write(guest.path("/etc/tmpfiles.d/teams.conf"), lines).unwrap();
     guest.sh("systemd-tmpfiles --create teams.conf");
     make_team(&guest, "mine", "u=rwX,go=");
@@ -201,10 +201,10 @@ fn files_moved_in_can_be_taken_after_the_documented_steps() {
     );
     assert!(printed.contains("cannot read /var/lib/gridmark/inbox/p1.txt"), "{printed}");
     // Their owner does it for a file, and root for a folder.
-    let steps = readme::read("deploy/README.md");
-    let of_file = readme::block(&steps, "sh", "chmod g+r");
+    let steps = documents::read("deploy/README.md");
+    let of_file = documents::block(&steps, "sh", "chmod g+r");
     guest.sh(&of("alice", &format!("set -e\n{of_file}")));
-    guest.sh(&format!("set -e\n{}", readme::block(&steps, "sh", "chown -R gridmark:")));
+    guest.sh(&format!("set -e\n{}", documents::block(&steps, "sh", "chown -R gridmark:")));
     let (_, printed) = guest.try_sh(&format!("{doctor} --listen 127.0.0.1:0"));
     assert!(printed.contains("3 files in 2 folders of the inbox can be taken"), "{printed}");
     let service = guest.serve(UNIT);

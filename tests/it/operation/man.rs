@@ -128,10 +128,10 @@ fn completions_are_installed_where_the_help_says_on_a_fresh_machine() {
     ] {
         assert!(home.path().join(file).metadata().unwrap().len() > 100, "{file}");
     }
-    // README.md shows that for bash.
+    // docs/commands.md shows that for bash.
     for line in notes.lines().filter(|line| line.contains("bash")) {
         assert!(
-            crate::readme::read("README.md").contains(&format!("\n{}\n", line.trim())),
+            crate::documents::read("docs/commands.md").contains(&format!("\n{}\n", line.trim())),
             "{line}"
         );
     }

@@ -270,8 +270,7 @@ fn every_documented_page_of_prometheus_exists() {
     let mut sandbox = Sandbox::started();
     let prometheus = Prometheus::start(&mut sandbox, NOBODY);
     let mut named = 0;
-    for page in ["README.md", "deploy/README.md", "deploy/prometheus/RUNBOOK.md"] {
-        let text = crate::readme::read(page);
+    for (page, text) in crate::documents::documents() {
         for path in text.split("http://127.0.0.1:9090").skip(1) {
             let path = path.split([' ', '`', '\'', '"', '\n', '#', '|']).next().unwrap();
             if path.starts_with('/') {
