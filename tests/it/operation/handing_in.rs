@@ -2,8 +2,8 @@
 //! files.
 
 use super::guest::{Guest, SETTINGS};
-use crate::kit::cases::some;
 use crate::documents;
+use crate::kit::cases::some;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
