@@ -9,9 +9,8 @@ use crate::config::{Paths, Settings};
 use crate::model::escape;
 use crate::model::submission::Name;
 use crate::store::archive::{Archive, note_name};
-use crate::store::ledger::{self, Ledger, Report};
+use crate::store::ledger::{self, Ledger, Report, check_not_lost};
 use crate::store::owner::keep;
-use crate::store::recovery::look_for_loss;
 use rustix::io::Errno;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
@@ -135,17 +134,17 @@ pub fn backup(
         links,
     };
     let mut copied = Copied::default();
-    ledger.for_each_place(|place, has_failed| {
+    ledger.records().for_each_place(|place, has_failed| {
         backup.submission(place, has_failed, &mut copied)?;
         on_file();
         Ok::<(), Error>(())
     })?;
-    for claim in ledger.open_claims()? {
+    for claim in ledger.claims().open()? {
         // A claimed file may still be in the inbox, and then it is not part of the backup.
         let place = paths.archive().join(claim.claimed.archived_as.as_path());
         copied.missing.retain(|missing| *missing != place);
     }
-    for report in ledger.reports()?.into_iter().filter(|report| report.length > 0) {
+    for report in ledger.reports().all()?.into_iter().filter(|report| report.length > 0) {
         let reports = paths.reports();
         match copy_report(&reports, &copy.reports(), &report)? {
             true => copied.reports += 1,
@@ -164,7 +163,7 @@ fn folders(paths: &Paths) -> [PathBuf; 5] {
 
 /// Creates the folders of the copy, with the ledger; returns that ledger, open for reading.
 fn copy_ledger(original: &Paths, copy: &Paths) -> Result<Ledger, Error> {
-    look_for_loss(&original.ledger(), &original.reports())?;
+    check_not_lost(&original.ledger(), &original.reports())?;
     let Some(ledger) = Ledger::open_to_read(&original.ledger())? else {
         return Err(Error::NoLedger { path: original.state() });
     };

@@ -94,7 +94,7 @@ fn prepare(paths: &Paths) -> Result<(Archive, Vec<Record>), Error> {
 
 /// The failed submissions whose file is in quarantine.
 fn quarantined(ledger: &Ledger, archive: &Archive) -> Result<Vec<Record>, Error> {
-    let mut failed = ledger.failed().map_err(crate::service::Error::from)?;
+    let mut failed = ledger.records().failed().map_err(crate::service::Error::from)?;
     failed.retain(|record| archive.is_in_quarantine(&record.claimed.archived_as));
     Ok(failed)
 }

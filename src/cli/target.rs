@@ -5,8 +5,7 @@ use super::config::SettingArgs;
 use crate::config::{Loaded, Paths, Settings};
 use crate::model::escape::bytes_of;
 use crate::model::submission::Name;
-use crate::store::ledger::Ledger;
-use crate::store::recovery::look_for_loss;
+use crate::store::ledger::{Ledger, check_not_lost};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -51,7 +50,7 @@ impl ServiceArgs {
 /// as the service reports it.
 pub(super) fn open_ledger(paths: &Paths) -> Result<Option<Ledger>, Error> {
     let path = paths.ledger();
-    let opened = look_for_loss(&path, &paths.reports()).and_then(|()| Ledger::open_to_read(&path));
+    let opened = check_not_lost(&path, &paths.reports()).and_then(|()| Ledger::open_to_read(&path));
     Ok(opened.map_err(crate::service::Error::from)?)
 }
 

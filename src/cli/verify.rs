@@ -10,7 +10,7 @@ use crate::store::archive::Archive;
 use crate::store::ledger::{Ledger, Report};
 use crate::store::lock::{Holder, Lock};
 use crate::store::reports::aside::beside;
-use crate::store::reports::rebuild::{Anew, Rebuild};
+use crate::store::reports::rebuild::{Rebuild, Rebuilt};
 use gridmark_core::judge::Tier;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
@@ -104,7 +104,7 @@ fn verify(args: &Args, settings: &Settings) -> Result<u8, Error> {
     let total = match selected {
         // The number of submissions in single reports is not known in advance.
         Some(_) => 0,
-        None => ledger.submissions().map_err(crate::service::Error::from)?,
+        None => ledger.records().count().map_err(crate::service::Error::from)?,
     };
     let terminal = Terminal::new(total);
     let checked = {
@@ -151,12 +151,12 @@ fn rebuild(
     let rebuild = Rebuild::new(settings, tier, ledger, Arc::clone(archive)).in_parallel();
     let mut rebuilt = 0;
     for report in reports {
-        let anew = rebuild.write_anew(report).map_err(crate::service::Error::from)?;
-        rebuilt += usize::from(!matches!(anew, Anew::Same));
-        let what = match anew {
-            Anew::Same => "it was right already, and is unchanged".to_owned(),
-            Anew::Written { aside: None } => "it was rebuilt".to_owned(),
-            Anew::Written { aside: Some(aside) } => {
+        let result = rebuild.rebuild(report).map_err(crate::service::Error::from)?;
+        rebuilt += usize::from(!matches!(result, Rebuilt::Same));
+        let what = match result {
+            Rebuilt::Same => "it was right already, and is unchanged".to_owned(),
+            Rebuilt::Written { aside: None } => "it was rebuilt".to_owned(),
+            Rebuilt::Written { aside: Some(aside) } => {
                 format!("it was rebuilt; the previous file is {}", escape::path(&aside))
             }
         };
@@ -184,7 +184,7 @@ fn selected(args: &Args, paths: &Paths, ledger: &Ledger) -> Result<Option<Vec<Re
     if args.reports.is_empty() {
         return Ok(None);
     }
-    let known = ledger.reports().map_err(crate::service::Error::from)?;
+    let known = ledger.reports().all().map_err(crate::service::Error::from)?;
     let mut selected: Vec<Report> = Vec::new();
     for typed in &args.reports {
         let found = matching_reports(&paths.reports(), typed, &known);

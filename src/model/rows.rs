@@ -9,6 +9,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 use std::borrow::Cow;
 
+/// The version of all that decides about the bytes of rows besides [`Rules`](crate::model::submission::Rules):
+/// formats, verdicts, words of faults. It changes only when rows change, so that reports can be rebuilt byte
+/// for byte by any program with the same version.
+pub const ROWS_VERSION: i64 = 1;
+
 /// The report with a row per submission, below the folder of reports.
 pub const SUBMISSIONS: &[u8] = b"submissions.csv";
 

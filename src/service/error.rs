@@ -3,7 +3,8 @@
 use crate::model::escape;
 use crate::store::ledger;
 use crate::store::lock;
-use crate::store::reports::rebuild;
+use crate::store::recovery;
+use crate::store::reports::{files, rebuild};
 use gridmark_core::judge::UnsupportedTier;
 use std::io;
 use std::net::SocketAddr;
@@ -34,7 +35,13 @@ pub enum Error {
         /// The cause.
         source: io::Error,
     },
-    /// A report that lacks rows cannot be rebuilt.
+    /// The reports cannot be used.
+    #[error("cannot open {0}")]
+    Reports(#[from] files::Error),
+    /// What an earlier run left cannot be recovered.
+    #[error(transparent)]
+    Recovery(#[from] recovery::Error),
+    /// A report cannot be rebuilt.
     #[error(transparent)]
     Rebuild(#[from] rebuild::Error),
     /// The address for metrics and health cannot be used.

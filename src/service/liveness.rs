@@ -1,14 +1,15 @@
 //! Liveness of the pipeline: the answer of `/livez`, and the condition of the systemd watchdog.
 //!
 //! Intake and publishing send heartbeats. Grading sends none, since a batch has no fixed duration; it
-//! counts as alive while its counters move, or while there is nothing to grade. A few tasks keep a
-//! thread from its heartbeat for long (copying a file between disks, rebuilding a report); meanwhile
-//! their own counters stand for it.
+//! counts as alive while its counters move, or while there is nothing to grade. Copying a file
+//! between disks keeps a thread from its heartbeat for long; meanwhile the number of copied bytes stands
+//! for it.
 //!
 //! A stage that waits for the disk is not stuck: `/readyz` reports it, and a restart would not help.
 
 use super::Shared;
 use crate::telemetry::emit;
+use crate::telemetry::health::Concern;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -97,13 +98,13 @@ fn graded(shared: &Shared) -> u64 {
 }
 
 fn long_tasks(shared: &Shared) -> u64 {
-    shared.archive.copied_bytes() + shared.rebuilt.load(Ordering::Relaxed)
+    shared.archive.copied_bytes()
 }
 
 /// Whether files wait for grading, and their results can be written.
 fn is_work_for_grading(shared: &Shared) -> bool {
     let flow = shared.queue.flow();
-    flow.queue_files + flow.grading_files > 0 && shared.health.reason("reports").is_none()
+    flow.queue_files + flow.grading_files > 0 && shared.health.reason(Concern::Reports).is_none()
 }
 
 fn verdict(state: &State, shared: &Shared, stuck_max: Duration) -> Result<(), String> {

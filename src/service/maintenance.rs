@@ -6,6 +6,7 @@ use super::reload::Reload;
 use crate::model::escape;
 use crate::store::disk::free_bytes;
 use crate::store::lock::Lock;
+use crate::telemetry::health::Concern;
 use crate::telemetry::{Recorder, emit};
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,10 +27,14 @@ impl Maintenance {
 
     /// Does what is due.
     pub(super) fn tick(&mut self) {
-        self.manager.notify_ready(self.shared.health.ready().is_ok());
-        if self.next > Instant::now() {
-            return;
+        if self.next <= Instant::now() {
+            self.maintain();
         }
+        // Only after the first check of the disk is it known whether the service is ready.
+        self.manager.notify_ready(self.shared.health.ready().is_ok());
+    }
+
+    fn maintain(&mut self) {
         self.next = Instant::now() + self.manager.period();
         self.shared.emit_flow();
         emit::quarantine_holds(self.shared.archive.quarantined_files());
@@ -57,7 +62,7 @@ impl Maintenance {
     fn restore_state(&mut self) -> Result<(), String> {
         // The lock first: its holder may write the ledger.
         let lock = self.lock.look_after().map_err(|error| error.to_string())?;
-        let ledger = self.shared.ledger.look_after().map_err(|error| error.to_string())?;
+        let ledger = self.shared.ledger.check_file().map_err(|error| error.to_string())?;
         for (is_restored, what) in [(lock, "lock"), (ledger, "ledger")] {
             if is_restored {
                 emit::state_restored(what);
@@ -97,8 +102,8 @@ impl Maintenance {
         }
         emit::disk_free(if least_free == u64::MAX { 0 } else { least_free }, least);
         match trouble {
-            Some(reason) => self.shared.health.set_not_ready("disk", reason),
-            None => self.shared.health.set_ready("disk"),
+            Some(reason) => self.shared.health.set_not_ready(Concern::Disk, reason),
+            None => self.shared.health.set_ready(Concern::Disk),
         }
     }
 }

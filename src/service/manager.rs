@@ -2,8 +2,7 @@
 
 use super::Progress;
 use sd_notify::NotifyState;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The longest time between two notifications.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -89,18 +88,6 @@ impl Manager {
     pub(super) fn notify_stopping(&mut self) {
         self.is_stopping = true;
         notify(&[NotifyState::Stopping]);
-    }
-}
-
-/// Extends the time limit of the start, at most once a period; to be called while it makes progress.
-pub(super) fn extend_start() -> impl Fn() + Send + Sync {
-    let last = Mutex::new(None::<Instant>);
-    move || {
-        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_none_or(|last| last.elapsed() > PERIOD) {
-            *last = Some(Instant::now());
-            notify(&[NotifyState::ExtendTimeoutUsec(EXTENSION_US)]);
-        }
     }
 }
 

@@ -30,7 +30,8 @@ use crate::pipeline::queue::Queue;
 use crate::store::archive::Archive;
 use crate::store::in_flight::InFlightJournal;
 use crate::store::ledger::Ledger;
-use crate::telemetry::health::Health;
+use crate::store::reports::rebuilder::SharedReports;
+use crate::telemetry::health::{Concern, Health};
 use crate::telemetry::{Recorder, emit};
 use gridmark_core::judge::Tier;
 use liveness::Liveness;
@@ -43,7 +44,7 @@ use status_api::HttpServer;
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -107,8 +108,7 @@ struct Shared {
     published: Arc<Published>,
     stopping: Arc<AtomicBool>,
     journal: Arc<InFlightJournal>,
-    /// How many parts of reports were rebuilt.
-    rebuilt: Arc<AtomicU64>,
+    reports: Arc<SharedReports>,
     liveness: Liveness,
 }
 
@@ -159,6 +159,7 @@ impl Running {
             Stages::start(&self.shared, claims, once).map_err(system("threads"))?;
         let http = HttpServer::start(&self.shared, recorder, listener, stages.mailbox())
             .map_err(system("HTTP"))?;
+        self.shared.health.started();
         let drained = self.run_until_drained(signals, &stages, drained).await;
         http.stop().await;
         let outcome = self.shared.outcome(drained);
@@ -211,7 +212,7 @@ impl Running {
         emit::stopping(signal);
         self.maintenance.stopping();
         self.shared.stopping.store(true, Ordering::Release);
-        self.shared.health.set_not_ready("stopping", "the service is stopping");
+        self.shared.health.set_not_ready(Concern::Stopping, "the service is stopping");
         stages.drain();
     }
 

@@ -5,7 +5,6 @@
 //! restart recovers from a sudden end anyway.
 
 use super::{Shared, descriptors};
-use crate::model::escape;
 use crate::model::submission::Claimed;
 use crate::pipeline::grading::{self, Grading};
 use crate::pipeline::intake::{self, Intake, Mailbox};
@@ -13,11 +12,11 @@ use crate::pipeline::pool;
 use crate::pipeline::publish::{self, Publisher};
 use crate::pipeline::queue::{Budget, Drain, Queue};
 use crate::store::reports::rebuild::{self, Rebuild};
+use crate::store::reports::rebuilder::{Rebuilder, SharedReports};
 use crate::telemetry::emit;
 use gridmark_core::judge::Judge;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -25,6 +24,9 @@ use tokio::sync::oneshot;
 
 /// Batches of results that may wait to be published; their bytes are bounded by a budget.
 const RESULTS_MAX: usize = 256;
+
+/// How long a drain waits for damaged reports to be rebuilt. The next start continues with the others.
+const REBUILD_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The exit code after a panic.
 const EXIT_PANIC: i32 = 70;
@@ -42,6 +44,7 @@ pub(super) struct Drained {
 pub(super) struct Stages {
     mailbox: Arc<Mailbox>,
     queue: Arc<Queue>,
+    reports: Arc<SharedReports>,
 }
 
 impl Stages {
@@ -85,6 +88,8 @@ impl Stages {
         shared.queue.push_all(large);
 
         let publish = spawn("publish", move || publisher.run(&published))?;
+        let rebuilder = rebuilder(shared);
+        let rebuild = spawn("rebuild", move || rebuilder.run())?;
         let mut graders = Vec::new();
         let (open_intake, intake_opens) = oneshot::channel();
         let (batches, queue) = (Arc::clone(&grading), Arc::clone(&shared.queue));
@@ -104,7 +109,7 @@ impl Stages {
             let _ = intake_opens.blocking_recv();
             intake.run()
         })?;
-        let queue = Arc::clone(&shared.queue);
+        let (queue, reports) = (Arc::clone(&shared.queue), Arc::clone(&shared.reports));
         let (send, drained) = oneshot::channel();
         spawn("supervise", move || {
             let left = intake.join().unwrap_or_default();
@@ -113,9 +118,12 @@ impl Stages {
                 let _ = grader.join();
             }
             let committed = publish.join().unwrap_or_default() && queue.left().starved == 0;
+            reports.close();
+            let _ = rebuild.join();
             let _ = send.send(Drained { left, committed });
         })?;
-        Ok((Stages { mailbox, queue: Arc::clone(&shared.queue) }, drained))
+        let (queue, reports) = (Arc::clone(&shared.queue), Arc::clone(&shared.reports));
+        Ok((Stages { mailbox, queue, reports }, drained))
     }
 
     /// The mailbox of intake.
@@ -133,6 +141,7 @@ impl Stages {
     pub(super) fn drain(&self) {
         self.queue.drain(Drain::LeaveLarge);
         self.queue.drain(Drain::LeaveStarved);
+        self.reports.end_within(REBUILD_TIME_MAX);
         self.mailbox.stop();
     }
 }
@@ -156,25 +165,20 @@ fn publish_parts(shared: &Shared, budget: Arc<Budget>) -> publish::Parts {
         queue: Arc::clone(&shared.queue),
         health: Arc::clone(&shared.health),
         budget,
-        reports: shared.settings.paths.reports(),
+        reports: Arc::clone(&shared.reports),
+        folder: shared.settings.paths.reports(),
         open_reports_max: descriptors::open_reports_max(&shared.settings),
-        rebuild: rebuild(shared),
         settings: Arc::clone(&shared.sections.publish),
         stopping: Arc::clone(&shared.stopping),
         published: Arc::clone(&shared.published),
     }
 }
 
-fn rebuild(shared: &Shared) -> publish::RebuildReport {
+fn rebuilder(shared: &Shared) -> Rebuilder {
     let (ledger, archive) = (Arc::clone(&shared.ledger), Arc::clone(&shared.archive));
-    let rebuilt = Arc::clone(&shared.rebuilt);
-    let rebuild =
-        Rebuild::new(&shared.settings, shared.tier, ledger, archive).telling(Box::new(move || {
-            rebuilt.fetch_add(1, Ordering::Relaxed);
-        }));
-    Box::new(move |report| {
-        rebuild.write_anew(report).map(drop).map_err(|error| escape::with_causes(&error))
-    })
+    let rebuild = Rebuild::new(&shared.settings, shared.tier, ledger, archive);
+    let (reports, ledger) = (Arc::clone(&shared.reports), Arc::clone(&shared.ledger));
+    Rebuilder::new(reports, rebuild, ledger, Arc::clone(&shared.health))
 }
 
 /// Runs `work` on a thread of this name; a panic there ends the process.

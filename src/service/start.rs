@@ -1,24 +1,24 @@
 //! Everything that has to succeed before the first file is taken.
 //!
-//! The order matters. The lock comes before anything else in the state folder is touched. Reports are
-//! repaired before claims are recovered, since a recovered claim appends rows to them. The address
-//! comes last, so that a client that connects finds a service that has started.
+//! The order matters. The lock comes before anything else in the state folder is touched. What an earlier
+//! run left is recovered before new files are taken. The address comes last, so that a client that
+//! connects finds a service that has started.
 
 use super::liveness::Liveness;
 use super::reload::{self, Reloads, Sections};
-use super::{Error, Mode, Shared, manager};
+use super::{Error, Mode, Shared, descriptors};
 use crate::config::Settings;
 use crate::model::submission::Claimed;
 use crate::pipeline::queue::Queue;
 use crate::store::archive::Archive;
 use crate::store::fail_point::Point;
 use crate::store::in_flight::InFlightJournal;
-use crate::store::ledger::Ledger;
+use crate::store::ledger::{Ledger, check_not_lost};
 use crate::store::lock::Lock;
-use crate::store::recovery::{look_for_loss, recover};
-use crate::store::reports::rebuild::{self, Rebuild};
+use crate::store::recovery::recover;
+use crate::store::reports::files::ReportFiles;
+use crate::store::reports::rebuilder::SharedReports;
 use crate::telemetry::emit;
-use crate::telemetry::health::Health;
 use gridmark_core::judge::Tier;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -34,8 +34,8 @@ pub(super) struct Prepared {
     pub(super) listener: Option<TcpListener>,
 }
 
-/// Creates the folders, takes the lock, opens the ledger, repairs reports, recovers claims and opens
-/// the address.
+/// Creates the folders, takes the lock, opens the ledger, recovers what an earlier run left, and opens the
+/// address.
 pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, Error> {
     // Watch events name absolute paths, so the paths of the settings must be absolute too.
     let root = &mut settings.paths.root;
@@ -49,23 +49,22 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     }
     let mut lock = Lock::take(&paths.lock())?;
     let path = paths.ledger();
-    look_for_loss(&path, &paths.reports())?;
+    check_not_lost(&path, &paths.reports())?;
     let ledger = Ledger::open(&path)?;
     Point::LedgerOpened.pass();
     let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine())
         .map_err(|source| Error::Folder { path: paths.archive(), source })?;
     let (ledger, archive) = (Arc::new(ledger), Arc::new(archive));
-    ledger.grade_by(&rebuild::rules(&settings))?;
-    let rebuild = Rebuild::new(&settings, tier, Arc::clone(&ledger), Arc::clone(&archive));
-    let rebuild = rebuild.telling(Box::new(manager::extend_start()));
-    rebuild.learn_order()?;
-    rebuild.run()?;
+    let mut reports = ReportFiles::open(
+        paths.reports(),
+        Arc::clone(&ledger),
+        Arc::clone(archive.file_systems()),
+        descriptors::open_reports_max(&settings),
+    )?;
     let path = paths.state().join("grading");
     let (journal, suspects) = InFlightJournal::open(&path, settings.grade.batch_files_max)
         .map_err(|source| Error::State { path, source })?;
-    let claims = recover(&ledger, &archive, &paths.reports(), &suspects)?;
-    let health = Health::default();
-    health.set_not_ready("first scan", "the first scan of the inbox is not done");
+    let claims = recover(&ledger, &archive, &mut reports, &suspects)?;
     let listener = if mode.once { None } else { Some(listen(settings.http.listen, &mut lock)?) };
     let shared = Shared {
         sections: Sections::new(&settings),
@@ -74,12 +73,12 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         ledger,
         archive,
         queue: Arc::new(Queue::new(reload::limits(&settings))),
-        health: Arc::new(health),
+        health: Arc::default(),
         published: Arc::default(),
         // With --once, publishing gives up on a full disk instead of waiting for room.
         stopping: Arc::new(AtomicBool::new(mode.once)),
         journal: Arc::new(journal),
-        rebuilt: Arc::default(),
+        reports: Arc::new(SharedReports::new(reports)),
         liveness: Liveness::default(),
         settings,
     };

@@ -7,10 +7,6 @@
 /// A point between two steps: a crash there leaves the first done and the second not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// An older ledger is copied, and not changed yet.
-    LedgerCopied,
-    /// It is migrated, and that is not committed.
-    LedgerHalfMigrated,
     /// The ledger is open, and nothing else is done.
     LedgerOpened,
     /// A batch of claims is committed, and no file of it is moved.
@@ -79,9 +75,7 @@ pub enum Point {
 
 impl Point {
     /// All points, in the order in which a submission passes them.
-    pub const ALL: [Point; 34] = [
-        Point::LedgerCopied,
-        Point::LedgerHalfMigrated,
+    pub const ALL: [Point; 32] = [
         Point::LedgerOpened,
         Point::Claimed,
         Point::FileMoved,

@@ -12,6 +12,7 @@
 
 pub mod archive;
 pub mod disk;
+pub mod durable;
 pub mod fail_point;
 pub mod in_flight;
 pub mod ledger;

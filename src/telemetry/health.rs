@@ -1,7 +1,7 @@
 //! Whether the service is alive and ready, and why not.
 //!
-//! Ready: files are taken and graded. Each concern (the disk, the reports, the first scan) that
-//! prevents this is reported with its reason, which `/readyz` shows. Alive: every thread with a
+//! Ready: files are taken and graded. Each [`Concern`] that prevents
+//! this is reported with its reason, which `/readyz` shows. Alive: every thread with a
 //! heartbeat has sent one lately. Only a bug or a hung system call makes a thread miss it, so only
 //! liveness justifies a restart.
 
@@ -10,6 +10,25 @@ use crate::telemetry::emit;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// What can keep the service from being ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Concern {
+    /// The inbox can be read.
+    Inbox,
+    /// Claims can be recorded.
+    Claims,
+    /// Files can be moved into the archive.
+    Archive,
+    /// The disks have room, and the state folder is complete.
+    Disk,
+    /// Reports can be written and committed.
+    Reports,
+    /// Damaged reports can be rebuilt.
+    Rebuild,
+    /// The service goes on.
+    Stopping,
+}
 
 /// The health of the service, as its stages report it.
 #[derive(Default)]
@@ -20,7 +39,7 @@ pub struct Health {
 #[derive(Default)]
 struct State {
     /// Why the service is not ready, by concern.
-    reasons: BTreeMap<&'static str, String>,
+    reasons: BTreeMap<Concern, String>,
     /// The last heartbeat of each thread that must keep moving.
     heartbeats: BTreeMap<&'static str, Instant>,
     /// Whether the last log line about readiness said that the service is ready.
@@ -32,17 +51,25 @@ impl Health {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This concern no longer prevents the service from being ready.
-    pub fn set_ready(&self, concern: &'static str) {
+    /// The service has started. From now on it is ready while no concern prevents it.
+    pub fn started(&self) {
         let mut state = self.state();
-        if state.reasons.remove(concern).is_some() && state.reasons.is_empty() {
+        let reasons: Vec<String> = state.reasons.values().cloned().collect();
+        state.was_ready = reasons.is_empty();
+        emit::readiness(&reasons);
+    }
+
+    /// This concern no longer prevents the service from being ready.
+    pub fn set_ready(&self, concern: Concern) {
+        let mut state = self.state();
+        if state.reasons.remove(&concern).is_some() && state.reasons.is_empty() {
             state.was_ready = true;
             emit::readiness(&[]);
         }
     }
 
     /// This concern prevents the service from being ready, for this reason.
-    pub fn set_not_ready(&self, concern: &'static str, reason: impl Into<String>) {
+    pub fn set_not_ready(&self, concern: Concern, reason: impl Into<String>) {
         let reason = reason.into();
         let mut state = self.state();
         let before = state.reasons.insert(concern, reason.clone());
@@ -53,8 +80,8 @@ impl Health {
     }
 
     /// Why this concern prevents the service from being ready, if it does.
-    pub fn reason(&self, concern: &'static str) -> Option<String> {
-        self.state().reasons.get(concern).cloned()
+    pub fn reason(&self, concern: Concern) -> Option<String> {
+        self.state().reasons.get(&concern).cloned()
     }
 
     /// A heartbeat of this thread.
@@ -115,12 +142,12 @@ mod tests {
     #[test]
     fn it_is_ready_once_no_reason_is_left() {
         let health = Health::default();
-        health.set_not_ready("disk", "the disk is full");
-        health.set_not_ready("ledger", "the ledger is not open");
+        health.set_not_ready(Concern::Disk, "the disk is full");
+        health.set_not_ready(Concern::Reports, "the ledger is not open");
         let reasons = ["the disk is full".to_owned(), "the ledger is not open".to_owned()];
         assert_eq!(health.ready(), Err(reasons.to_vec()));
-        health.set_ready("disk");
-        health.set_ready("ledger");
+        health.set_ready(Concern::Disk);
+        health.set_ready(Concern::Reports);
         assert_eq!(health.ready(), Ok(()));
     }
 

@@ -19,6 +19,7 @@ mod kit;
 mod log;
 mod operation;
 mod oracle;
+mod power;
 mod reading;
 mod relative_root;
 mod samples;

@@ -4,8 +4,7 @@ use super::finding::Finding;
 use super::folders::{Folders, as_service};
 use crate::config::Paths;
 use crate::model::escape::{self, with_causes};
-use crate::store::ledger::{self, Ledger};
-use crate::store::recovery::look_for_loss;
+use crate::store::ledger::{self, Ledger, check_not_lost};
 
 /// Creates and uses a ledger in a scratch folder.
 pub(super) fn new(folders: &Folders) -> Option<Finding> {
@@ -18,7 +17,7 @@ pub(super) fn new(folders: &Folders) -> Option<Finding> {
             return Some(Finding::fail("ledger", what, "see the findings about state above"));
         }
     };
-    Some(match Ledger::try_in(&folder) {
+    Some(match Ledger::probe(&folder) {
         Ok(()) => Finding::ok("ledger", format!("SQLite can keep a ledger and its log in {state}")),
         Err(error) => {
             let what = format!("SQLite cannot keep a ledger in {state}: {}", with_causes(&error));
@@ -31,7 +30,7 @@ pub(super) fn new(folders: &Folders) -> Option<Finding> {
 /// 1970 UTC.
 pub(super) fn existing(paths: &Paths) -> (Option<Finding>, Option<i64>) {
     let path = paths.ledger();
-    let examined = look_for_loss(&path, &paths.reports()).and_then(|()| Ledger::look(&path));
+    let examined = check_not_lost(&path, &paths.reports()).and_then(|()| Ledger::contents(&path));
     match examined {
         Ok(None) => (None, None),
         Ok(Some(found)) => {

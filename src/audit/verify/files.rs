@@ -18,7 +18,7 @@ impl Verify<'_> {
     pub(super) fn check_files(&self) -> Result<(), Error> {
         let hasher = RandomState::new();
         let (mut archived, mut failed, mut notes) = (Paths::new(), Paths::new(), Paths::new());
-        self.ledger.for_each_place(|place, has_failed| {
+        self.ledger.records().for_each_place(|place, has_failed| {
             if has_failed {
                 failed.insert(hasher.hash_one(place));
                 notes.insert(hasher.hash_one(note_name(place)));
@@ -87,14 +87,14 @@ impl Verify<'_> {
         }
         let ledger = Ledger::open_to_read(&self.settings.paths.ledger())?;
         Ok(match ledger {
-            Some(ledger) => !ledger.of_archived(archived_as)?.is_empty(),
+            Some(ledger) => !ledger.records().of_archived(archived_as)?.is_empty(),
             None => false,
         })
     }
 
     /// Notes what the next start does with submissions that were taken and not finished.
     fn check_claims(&self) -> Result<(), Error> {
-        for OpenClaim { claimed, inode } in self.ledger.open_claims()? {
+        for OpenClaim { claimed, inode, .. } in self.ledger.claims().open()? {
             let (name, attempt) = (&claimed.name, claimed.attempt);
             let archived = self.archive.signature(&claimed.archived_as);
             let in_inbox = self.archive.signature_in_inbox(name);
@@ -128,12 +128,12 @@ impl Verify<'_> {
 
     /// Notes failed submissions whose files are gone and were not handed in again.
     fn check_failed(&self) -> Result<(), Error> {
-        for record in self.ledger.failed()? {
+        for record in self.ledger.records().failed()? {
             let claimed = &record.claimed;
             let has_file = self.archive.is_in_quarantine(&claimed.archived_as)
                 || self.archive.signature(&claimed.archived_as).is_some();
             let was_handed_in_again = || -> Result<bool, Error> {
-                let all = self.ledger.of_name(&claimed.name)?;
+                let all = self.ledger.records().of_name(&claimed.name)?;
                 Ok(all.iter().any(|later| later.claimed.attempt > claimed.attempt)
                     || self.archive.signature_in_inbox(&claimed.name).is_some())
             };
@@ -152,7 +152,8 @@ impl Verify<'_> {
     /// Notes files among the reports that are not reports of the ledger.
     fn check_report_files(&self) -> Result<(), Error> {
         let reports = self.settings.paths.reports();
-        let known: HashSet<Name> = self.ledger.reports()?.into_iter().map(|it| it.path).collect();
+        let known: HashSet<Name> =
+            self.ledger.reports().all()?.into_iter().map(|it| it.path).collect();
         for below in ["", "folders"] {
             let folder = reports.join(below);
             for file in listed(&folder)? {

@@ -16,10 +16,11 @@ mod files;
 
 use crate::config::Settings;
 use crate::model::escape;
+use crate::model::rows::ROWS_VERSION;
 use crate::model::submission::Name;
 use crate::store::archive::Archive;
-use crate::store::ledger::{self, Ledger, Piece, Report};
-use crate::store::reports::rebuild::{self, Rebuild, pieces};
+use crate::store::ledger::{self, Ledger, Report};
+use crate::store::reports::rebuild::{self, Rebuild};
 use compare::Comparison;
 use gridmark_core::judge::Tier;
 use std::fmt;
@@ -124,7 +125,7 @@ impl Verify<'_> {
     pub fn all(&self) -> Result<Checked, Error> {
         self.check_ledger()?;
         self.check_files()?;
-        self.reports(&self.ledger.reports()?)
+        self.reports(&self.ledger.reports().all()?)
     }
 
     /// Checks these reports and the files of the submissions in them.
@@ -140,14 +141,12 @@ impl Verify<'_> {
             Arc::clone(&self.archive),
         );
         let rebuild = rebuild.in_parallel();
-        let all = pieces(&self.ledger, reports.iter().map(|report| &report.path))?;
         let counters = Counters::default();
         let next = Mutex::new(reports.iter());
         let failed = Mutex::new(None);
         let work = || {
             while let Some(report) = lock(&next).next() {
-                let pieces = all.get(&report.path).map_or(&[][..], Vec::as_slice);
-                if let Err(error) = self.report(&rebuild, report, pieces, &counters) {
+                if let Err(error) = self.report(&rebuild, report, &counters) {
                     lock(&failed).get_or_insert(error);
                     return;
                 }
@@ -166,17 +165,11 @@ impl Verify<'_> {
         }
     }
 
-    fn report(
-        &self,
-        rebuild: &Rebuild,
-        report: &Report,
-        pieces: &[Piece],
-        counters: &Counters,
-    ) -> Result<(), Error> {
+    fn report(&self, rebuild: &Rebuild, report: &Report, counters: &Counters) -> Result<(), Error> {
         let path = self.settings.paths.reports().join(report.path.as_path());
         let mut comparison = Comparison::new(self, report, path.clone(), counters)
             .map_err(|source| Error::Io { path, source })?;
-        rebuild.rows_of(&report.path, pieces, &mut comparison)?;
+        rebuild.rows_of(&report.path, &mut comparison)?;
         comparison.end();
         counters.reports.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -187,12 +180,13 @@ impl Verify<'_> {
         for what in self.ledger.faults()? {
             self.fault(&place, what, "stop the service and restore the ledger from a backup");
         }
-        for version in self.ledger.other_versions()? {
-            let this = env!("CARGO_PKG_VERSION");
-            let what =
-                format!("some submissions were graded by gridmark {version}, and this is {this}");
-            let to_do = "nothing to do; but if the two versions describe a fault differently, reports \
-                         seem to differ";
+        for version in self.ledger.other_rows_versions()? {
+            let what = format!(
+                "some submissions have rows of version {version}, and this gridmark writes version \
+                 {ROWS_VERSION}"
+            );
+            let to_do = "nothing to do; but where the two versions describe a fault differently, \
+                         reports are reported as different";
             self.note(&place, what, to_do);
         }
         Ok(())

@@ -129,7 +129,7 @@ impl Query<'_> {
     }
 
     fn attempts(&self, name: &Name) -> Result<Vec<Record>, Error> {
-        self.records(|ledger| ledger.of_name(name))
+        self.records(|ledger| ledger.records().of_name(name))
     }
 
     fn records(
@@ -142,7 +142,7 @@ impl Query<'_> {
 
     /// The answer about the file at this path in the archive or in quarantine.
     fn about_place(&self, place: &Name, folder: &str, failed: bool) -> Result<Answer, Error> {
-        let records = self.records(|ledger| ledger.of_archived(place))?;
+        let records = self.records(|ledger| ledger.records().of_archived(place))?;
         let is_failed = |record: &Record| {
             record.finished.as_ref().is_some_and(|done| done.status == Status::Failed)
         };

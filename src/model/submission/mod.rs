@@ -37,6 +37,9 @@ pub struct Claimed {
     pub tries: u32,
     /// How often the process crashed while grading it. Power loss does not count.
     pub crashes: u32,
+    /// Why its file is not what was taken, if a loss of power has damaged it. Then it is not graded: it
+    /// fails, which is our failure, and is to be handed in again.
+    pub damage: Option<String>,
     /// How far grading has come, if it is a large one of which chunks are committed.
     pub progress: Option<Progress>,
 }
@@ -48,10 +51,10 @@ pub struct Progress {
     pub checkpoint: String,
     /// What has been marked so far.
     pub tally: Tally,
-    /// The part of the file that is graded, if the ledger says so.
-    pub graded: Option<Prefix>,
-    /// By which rules, if the ledger says so.
-    pub rules: Option<Rules>,
+    /// The part of the file that is graded.
+    pub graded: Prefix,
+    /// By which rules.
+    pub rules: Rules,
 }
 
 /// The first bytes of a file.
@@ -65,7 +68,7 @@ pub struct Prefix {
 
 /// The settings that decide, together with a file's bytes, which rows it gets. A submission is graded by
 /// one set of rules from its first case to its last, and its report is rebuilt by the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
     /// The longest line or case, in bytes.
     pub case_bytes_max: usize,

@@ -1,6 +1,6 @@
 //! What comes out of grading: rows and tallies on their way to the reports, and how a submission ended.
 
-use super::{Claimed, Prefix};
+use super::{Claimed, Prefix, Rules};
 use gridmark_core::Kind;
 use gridmark_core::board::{Mark, Verdict};
 
@@ -25,6 +25,8 @@ pub struct Finished {
     pub tries: u32,
     /// Why it failed, if it did.
     pub reason: Option<String>,
+    /// By which rules it was graded.
+    pub rules: Rules,
 }
 
 /// How many cases got which mark.
@@ -114,6 +116,8 @@ pub struct Graded {
     pub tally: Tally,
     /// The kind of the cases, if it is known.
     pub kind: Option<Kind>,
+    /// By which rules they were marked and written.
+    pub rules: Rules,
     /// How far the submission has come with these rows.
     pub step: Step,
 }

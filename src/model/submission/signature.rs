@@ -10,7 +10,7 @@ pub struct Signature {
     /// Size in bytes.
     pub bytes: u64,
     /// Time of the last modification, seconds and nanoseconds.
-    modified: (i64, i64),
+    pub modified: (i64, i64),
 }
 
 impl Signature {

@@ -157,7 +157,7 @@ impl Grading {
 
     /// Opens a submission's file and makes sure that it is what was taken.
     fn open(&self, claimed: &Claimed) -> Result<(File, Signature), Trouble> {
-        self.check_crashes(claimed)?;
+        self.check_gradable(claimed)?;
         let opened = self.parts.archive.read(&claimed.archived_as);
         self.check_unchanged(opened, claimed)
     }
@@ -199,10 +199,10 @@ impl Grading {
         }
     }
 
-    /// Writes down that these are being graded: all but those that are only to be failed, since of
-    /// no death that comes now they are the cause.
+    /// Records in the journal that these are being graded: all but those that are only to be failed, which
+    /// cannot be the cause of a crash.
     fn begin(&self, batch: &[Claimed]) -> Slot<'_> {
-        let tried = batch.iter().filter(|claimed| !self.has_crashed_too_often(claimed));
+        let tried = batch.iter().filter(|claimed| !self.crashed_too_often(claimed));
         let ids: Vec<i64> = tried.map(|claimed| claimed.id).collect();
         let slot = self.parts.journal.begin(&ids);
         if !ids.is_empty() {
@@ -211,16 +211,20 @@ impl Grading {
         slot
     }
 
-    fn has_crashed_too_often(&self, claimed: &Claimed) -> bool {
+    fn crashed_too_often(&self, claimed: &Claimed) -> bool {
         claimed.crashes >= self.parts.settings.get().tries_max
     }
 
-    /// Fails what the process has died over too often.
-    fn check_crashes(&self, claimed: &Claimed) -> Result<(), Trouble> {
-        let crashes = claimed.crashes;
-        if !self.has_crashed_too_often(claimed) {
+    /// Fails a submission whose file a loss of power has damaged, or over which the process has crashed
+    /// too often.
+    fn check_gradable(&self, claimed: &Claimed) -> Result<(), Trouble> {
+        if let Some(damage) = &claimed.damage {
+            return Err(Trouble::FailedForGood(damage.clone()));
+        }
+        if !self.crashed_too_often(claimed) {
             return Ok(());
         }
+        let crashes = claimed.crashes;
         let times = if crashes == 1 { "once".to_owned() } else { format!("{crashes} times") };
         Err(Trouble::FailedForGood(format!("the process died while it was graded, {times}")))
     }
@@ -266,24 +270,30 @@ impl Grading {
                 claimed.tries += 1;
                 emit::grade_failed(&claimed.name, claimed.tries, tries_max, &reason);
                 if claimed.tries >= tries_max {
-                    return Some(failed(claimed, reason, total));
+                    return Some(self.failed(claimed, reason, total));
                 }
                 let pause = Duration::from_millis(100) * 4u32.saturating_pow(claimed.tries);
                 self.parts.queue.requeue(claimed, Requeue::Later(Instant::now() + pause));
             }
             Trouble::FailedForGood(reason) => {
                 emit::grade_failed(&claimed.name, claimed.tries, tries_max, &reason);
-                return Some(failed(claimed, reason, total));
+                return Some(self.failed(claimed, reason, total));
             }
         }
         None
     }
-}
 
-/// The result of a submission that cannot be graded.
-fn failed(claimed: Claimed, reason: String, total: Tally) -> Graded {
-    let step = Step::Failed { reason, total };
-    Graded { claimed, rows: Vec::new(), tally: Tally::default(), kind: None, step }
+    /// The result of a submission that cannot be graded.
+    fn failed(&self, claimed: Claimed, reason: String, total: Tally) -> Graded {
+        let rules = self.rules_for(&claimed);
+        let step = Step::Failed { reason, total };
+        Graded { claimed, rows: Vec::new(), tally: Tally::default(), kind: None, rules, step }
+    }
+
+    /// The rules by which a submission is graded: by those by which it was begun, to its end.
+    fn rules_for(&self, claimed: &Claimed) -> Rules {
+        claimed.progress.as_ref().map_or(self.parts.rules, |progress| progress.rules)
+    }
 }
 
 /// Runs `work`; a panic of it is a failure of ours with the panic's words.

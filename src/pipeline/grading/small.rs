@@ -46,7 +46,8 @@ impl Grading {
                     spent.add(kind, tally.cases(), start.elapsed());
                     rows_bytes += scratch.whole.rows.len();
                     let rows = vec![scratch.whole.rows.clone()];
-                    results.push(Graded { claimed, rows, tally, kind, step });
+                    let rules = self.parts.rules;
+                    results.push(Graded { claimed, rows, tally, kind, rules, step });
                 }
                 Err(trouble) => {
                     results.extend(self.deal_with(trouble, claimed, Tally::default()));
@@ -79,7 +80,7 @@ impl Grading {
         files: &mut archive::Reader<'_>,
         scratch: &mut Scratch,
     ) -> Result<(Option<Kind>, Tally, Step), Trouble> {
-        self.check_crashes(claimed)?;
+        self.check_gradable(claimed)?;
         let Scratch { buffer, whole } = scratch;
         let bytes = self.read_whole(claimed, files, buffer)?;
         let text = &buffer[..bytes];

@@ -12,7 +12,7 @@ use crate::model::chunks::{Chunk, Chunks};
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Prefix, Progress};
 use crate::pipeline::queue::Requeue;
-use crate::store::archive;
+use crate::store::archive::{self, Archive};
 use crate::store::fail_point::Point;
 use gridmark_core::format::{Reader, kind_by_name};
 use gridmark_core::judge::Judge;
@@ -21,7 +21,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// A large file that is being read.
@@ -77,6 +77,8 @@ struct HandedOn {
     before: Signature,
     /// When it is the turn of others.
     turn_ends: Instant,
+    /// The sync of the file, until it is finished: no chunk may be committed before.
+    sync: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Grading {
@@ -132,9 +134,7 @@ impl Grading {
         #[cfg(debug_assertions)]
         super::hooks::run(&claimed.name)?;
         let mut hasher = blake3::Hasher::new();
-        // What was begun by some rules is graded to its end by them.
-        let begun_by = claimed.progress.as_ref().and_then(|progress| progress.rules);
-        let rules = begun_by.unwrap_or(self.parts.rules);
+        let rules = self.rules_for(claimed);
         let (reader, total) = match &claimed.progress {
             None => (Reader::new(kind, limits(&rules)), Tally::default()),
             Some(progress) => {
@@ -159,7 +159,9 @@ impl Grading {
         let (bytes_max, cases_max) = (settings.chunk_bytes_max, settings.chunk_cases_max);
         let rows = Arc::new(self.case_rows(claimed, &rules));
         let turn_ends = Instant::now() + Duration::from_millis(settings.turn_ms_max);
-        let handed_on = HandedOn { hasher, total, before, turn_ends };
+        let to_sync = file.try_clone()?;
+        let sync = thread::Builder::new().name("sync".into()).spawn(move || to_sync.sync_data())?;
+        let handed_on = HandedOn { hasher, total, before, turn_ends, sync: Some(sync) };
         let stream = Stream {
             chunks: Chunks::new(Metered(file), reader, bytes_max, cases_max),
             before,
@@ -223,8 +225,8 @@ impl Grading {
         Ok(())
     }
 
-    /// Hands chunks on until there are no more. Whether that settles the file: all of it was handed
-    /// on, or the rest is left to its next turn, or to the next start.
+    /// Hands chunks on until there are no more. Returns whether that settles the file: all of it was handed
+    /// on, or the rest is left to its next turn or to the next start.
     fn hand_on_chunks(
         &self,
         (claimed, slot): (&mut Claimed, &Slot<'_>),
@@ -237,44 +239,41 @@ impl Grading {
             handed_on.hasher.update(chunk.consumed());
             let lost = |_| Err(Trouble::Failed("the thread that marked it is gone".into()));
             let Marked { rows, tally, took } = marked.recv().unwrap_or_else(lost)?;
+            handed_on.wait_for_sync(&self.parts.archive, claimed)?;
             let kind = chunk.kind();
             emit::batch_graded(kind, tally.cases(), took);
             handed_on.total.add(&tally);
             let step = handed_on.step(checkpoint);
-            let is_last = matches!(step, Step::Finished { .. });
+            let next = self.next_after(&step, claimed, handed_on.turn_ends);
             let before = claimed.clone();
+            let rules = self.rules_for(claimed);
             if let Step::Chunk { checkpoint, graded } = &step {
-                let (checkpoint, graded) = (checkpoint.clone(), Some(*graded));
-                let rules = claimed.progress.as_ref().map_or(Some(self.parts.rules), |it| it.rules);
+                let (checkpoint, graded) = (checkpoint.clone(), *graded);
                 let tally = handed_on.total;
                 claimed.progress = Some(Progress { checkpoint, tally, graded, rules });
             }
-            // What could not be committed is left to the next start, and so is the rest.
-            let is_left = !is_last && self.parts.queue.leaves_large();
-            let is_abandoned = self.parts.queue.is_abandoned();
-            let is_parked = !(is_last || is_left || is_abandoned)
-                && claimed.crashes == 0
-                && handed_on.turn_ends <= Instant::now()
-                && self.parts.queue.has_large();
-            if is_last || is_abandoned && !is_left {
+            if matches!(next, Next::Done) {
                 self.parts.queue.graded(1);
             }
-            let id = claimed.id;
-            let graded = Graded { claimed: before, rows: vec![rows], tally, kind, step };
+            let graded = Graded { claimed: before, rows: vec![rows], tally, kind, rules, step };
             Point::ChunkMarked.pass();
             self.hand_on(vec![graded], Some(slot));
             Point::ChunkHandedOn.pass();
-            if is_left {
-                self.parts.queue.requeue(claimed.clone(), Requeue::NextStart);
-            }
-            if is_parked {
-                let hasher = handed_on.hasher.clone();
-                self.half_way().insert(id, HalfWay { before: handed_on.before, hasher });
-                emit::turn_over(&claimed.name);
-                self.parts.queue.requeue(claimed.clone(), Requeue::Large);
-            }
-            if is_last || is_left || is_abandoned || is_parked {
-                return Ok(true);
+            match next {
+                Next::Chunk => {}
+                Next::Done => return Ok(true),
+                Next::Start => {
+                    self.parts.queue.requeue(claimed.clone(), Requeue::NextStart);
+                    return Ok(true);
+                }
+                Next::Turn => {
+                    let hasher = handed_on.hasher.clone();
+                    let half_way = HalfWay { before: handed_on.before, hasher };
+                    self.half_way().insert(claimed.id, half_way);
+                    emit::turn_over(&claimed.name);
+                    self.parts.queue.requeue(claimed.clone(), Requeue::Large);
+                    return Ok(true);
+                }
             }
             if let Some(chunk) = Arc::into_inner(chunk) {
                 let _ = give_back.send(chunk);
@@ -282,9 +281,55 @@ impl Grading {
         }
         Ok(false)
     }
+
+    /// Where the file goes on after this step.
+    fn next_after(&self, step: &Step, claimed: &Claimed, turn_ends: Instant) -> Next {
+        let queue = &self.parts.queue;
+        if matches!(step, Step::Finished { .. }) {
+            Next::Done
+        } else if queue.leaves_large() {
+            Next::Start
+        } else if queue.is_abandoned() {
+            // Results are not committed any more, so the next start goes on where the ledger is.
+            Next::Done
+        } else if claimed.crashes == 0 && turn_ends <= Instant::now() && queue.has_large() {
+            Next::Turn
+        } else {
+            Next::Chunk
+        }
+    }
+}
+
+/// Where a large file goes on after a chunk.
+enum Next {
+    /// With its next chunk.
+    Chunk,
+    /// It does not: this was the last chunk, or nothing is committed any more.
+    Done,
+    /// At its next turn: other large files wait.
+    Turn,
+    /// At the next start.
+    Start,
 }
 
 impl HandedOn {
+    /// Waits until the file's bytes are durable. If they could not be written, it is written again and tried
+    /// once more.
+    fn wait_for_sync(&mut self, archive: &Archive, claimed: &mut Claimed) -> Result<(), Trouble> {
+        let Some(sync) = self.sync.take() else {
+            return Ok(());
+        };
+        match sync.join() {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => {
+                archive.rewrite(claimed)?;
+                claimed.seen = archive.signature(&claimed.archived_as);
+                Err(Trouble::Failed(format!("cannot make its file durable: {error}")))
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
     /// How far the file has come with this checkpoint, or without one at its end.
     fn step(&self, checkpoint: Option<String>) -> Step {
         match checkpoint {
@@ -300,7 +345,7 @@ impl HandedOn {
 /// Makes sure that what an earlier run has graded is still the same.
 fn is_as_it_was(progress: &Progress, hasher: &blake3::Hasher) -> Result<(), Trouble> {
     let found = prefix(hasher);
-    if progress.graded.is_some_and(|before| before != found) {
+    if progress.graded != found {
         let why = format!("its first {} bytes are not those that they were", found.bytes);
         return Err(Trouble::Changed(why));
     }

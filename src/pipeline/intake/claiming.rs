@@ -10,10 +10,12 @@ use crate::model::submission::{Claimed, Name, Place};
 use crate::pipeline::queue::Queue;
 use crate::store::archive::{Archive, Standing, Taken};
 use crate::store::fail_point::Point;
-use crate::store::ledger::{Candidate, Ledger};
+use crate::store::ledger::{self, Candidate, Ledger};
+use crate::store::recovery::boot_id;
 use crate::telemetry::emit::{self, Via};
-use crate::telemetry::health::Health;
+use crate::telemetry::health::{Concern, Health};
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::fs::Metadata;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -78,11 +80,14 @@ pub(super) struct Claiming {
     health: Arc<Health>,
     /// Whether the run ends by itself, so that it cannot wait for room on the disk.
     once: bool,
+    boot_id: String,
     ready: VecDeque<Ready>,
     /// What is claimed and is moved next.
     claimed: Batch,
     /// Files that could not be put back yet.
     returned: Vec<Returned>,
+    /// Files that were put back and whose claims are not released yet.
+    unreleased: Vec<ledger::Returned>,
 }
 
 impl Claiming {
@@ -100,9 +105,11 @@ impl Claiming {
             queue,
             health,
             once,
+            boot_id: boot_id(),
             ready: VecDeque::new(),
             claimed: Batch::default(),
             returned: Vec::new(),
+            unreleased: Vec::new(),
         }
     }
 
@@ -152,7 +159,7 @@ impl Claiming {
         if self.ready.is_empty() {
             return false;
         }
-        if let Some(why) = self.health.reason("disk") {
+        if let Some(why) = self.health.reason(Concern::Disk) {
             if self.once {
                 for ready in std::mem::take(&mut self.ready) {
                     emit::claim_failed(&ready.name, &why);
@@ -215,6 +222,7 @@ impl Claiming {
             .map(|ready| Candidate {
                 name: ready.name.clone(),
                 signature: ready.state.signature,
+                arrived_at_ms: ready.state.changed_at_ms(),
                 ready: ready.since,
                 though_open: ready.though_open,
             })
@@ -225,14 +233,14 @@ impl Claiming {
         let place = |name: &Name| {
             if promised.contains(name) { Place::Taken } else { places.place(name) }
         };
-        match self.ledger.claim(&candidates, now_ms, place) {
+        match self.ledger.claims().take(&candidates, now_ms, &self.boot_id, place) {
             Ok(claims) => {
                 Point::Claimed.pass();
-                self.health.set_ready("claims");
+                self.health.set_ready(Concern::Claims);
                 self.claimed = Batch { files: batch, claims };
             }
             Err(error) => {
-                self.health.set_not_ready("claims", format!("cannot take files: {error}"));
+                self.health.set_not_ready(Concern::Claims, format!("cannot take files: {error}"));
                 emit::claims_failed(batch.len(), &error);
                 for ready in batch {
                     settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER);
@@ -286,7 +294,7 @@ impl Claiming {
         match failed {
             Some(error) if is_of_the_disk(&error) => self.archive_failed(&error),
             Some(_) => self.probe_archive(),
-            None => self.health.set_ready("archive"),
+            None => self.health.set_ready(Concern::Archive),
         }
         emit::claimed(by_event + by_scan);
         emit::found(Via::Event, by_event);
@@ -305,85 +313,104 @@ impl Claiming {
         if !ids.is_empty() {
             Point::ReleasesDue.pass();
         }
-        if let Err(error) = self.ledger.release(ids) {
+        if let Err(error) = self.ledger.claims().release(ids) {
             // The next start finds claims whose files lie in the inbox, or nowhere, and releases
             // them.
-            self.health.set_not_ready("claims", format!("cannot release claims: {error}"));
+            self.health.set_not_ready(Concern::Claims, format!("cannot release claims: {error}"));
         }
     }
 
     fn archive_failed(&self, error: &io::Error) {
         let reason = format!("cannot move files into the archive: {error}");
-        self.health.set_not_ready("archive", reason);
+        self.health.set_not_ready(Concern::Archive, reason);
     }
 
     fn probe_archive(&self) {
         match self.archive.probe() {
             Err(error) => self.archive_failed(&error),
-            Ok(()) => self.health.set_ready("archive"),
+            Ok(()) => self.health.set_ready(Concern::Archive),
         }
     }
 
     /// Checks an archive that has failed. Called where no file waits that could show that it works again.
     pub(super) fn recheck_archive(&self) {
-        if self.health.reason("archive").is_some() {
+        if self.health.reason(Concern::Archive).is_some() {
             self.probe_archive();
         }
     }
 
-    /// Puts a file back into the inbox, where it settles and is taken again.
-    pub(super) fn put_back(&mut self, claimed: Claimed, why: String, settling: &mut Settling) {
-        match self.archive.put_back(&claimed) {
-            Ok(true) => {
-                Point::PutBack.pass();
-                emit::put_back(&claimed.name, &why);
-                self.release(&[claimed.id]);
-                self.settle_again(&claimed.name, settling);
-                self.queue.done([claimed.id]);
-            }
-            // A newer file has its name. A link or a FIFO that was swapped in before it was taken is no
-            // submission: it goes back as soon as its name is free.
-            Ok(false) if !self.archive.holds_file(&claimed.archived_as) => {
-                emit::put_back_failed(&claimed.name, &"a newer file has its name");
-                self.returned.push(Returned {
-                    at: Instant::now() + RETRY_AFTER * 16,
-                    claimed,
-                    why,
-                });
-            }
-            // The archived one was handed in before the newer one, so it is graded as it is.
-            Ok(false) => {
-                self.queue.done([claimed.id]);
-                let seen = self.archive.signature(&claimed.archived_as);
-                let bytes = seen.map_or(claimed.bytes, |seen| seen.bytes);
-                self.queue.push_all([Claimed { seen, bytes, ..claimed }]);
-            }
-            Err(error) => {
-                emit::put_back_failed(&claimed.name, &error);
-                self.returned.push(Returned { at: Instant::now() + RETRY_AFTER, claimed, why });
-            }
-        }
+    /// Adds files that are to be put back into the inbox, where they settle and are taken again.
+    pub(super) fn add_returned(&mut self, files: impl IntoIterator<Item = (Claimed, String)>) {
+        let at = Instant::now();
+        let returned = files.into_iter().map(|(claimed, why)| Returned { at, claimed, why });
+        self.returned.extend(returned);
     }
 
-    fn settle_again(&self, name: &Name, settling: &mut Settling) {
-        let path = self.archive.inbox().join(name.as_path());
-        match path.symlink_metadata() {
-            Ok(found) if found.is_file() => {
-                settling.put_back(name.clone(), FileState::of(&found), Instant::now());
-            }
-            // The next scan finds out what it is.
-            _ => {}
-        }
-    }
-
-    /// Tries again to put back the files for which it is time.
-    pub(super) fn retry_returned(&mut self, settling: &mut Settling) {
+    /// Puts back the files for which it is time. Their claims are released together, once their way back
+    /// is durable: after a loss of power a file without a claim would stay in the archive for ever.
+    pub(super) fn put_back_due(&mut self, settling: &mut Settling) {
         let now = Instant::now();
         let due: Vec<Returned> =
             self.returned.extract_if(.., |returned| returned.at <= now).collect();
+        let mut moved = Vec::new();
         for Returned { claimed, why, .. } in due {
-            self.put_back(claimed, why, settling);
+            match self.archive.put_back(&claimed) {
+                Ok(true) => {
+                    Point::PutBack.pass();
+                    emit::put_back(&claimed.name, &why);
+                    moved.push(claimed);
+                }
+                // A newer file has its name. A link or a FIFO that was swapped in before it was taken is
+                // no submission: it goes back as soon as its name is free.
+                Ok(false) if !self.archive.holds_file(&claimed.archived_as) => {
+                    emit::put_back_failed(&claimed.name, &"a newer file has its name");
+                    self.returned.push(Returned { at: now + RETRY_AFTER * 16, claimed, why });
+                }
+                // The archived one was handed in before the newer one, so it is graded as it is.
+                Ok(false) => {
+                    self.queue.done([claimed.id]);
+                    let seen = self.archive.signature(&claimed.archived_as);
+                    let bytes = seen.map_or(claimed.bytes, |seen| seen.bytes);
+                    self.queue.push_all([Claimed { seen, bytes, ..claimed }]);
+                }
+                Err(error) => {
+                    emit::put_back_failed(&claimed.name, &error);
+                    self.returned.push(Returned { at: now + RETRY_AFTER, claimed, why });
+                }
+            }
         }
+        self.finish_put_backs(moved, settling);
+    }
+
+    fn finish_put_backs(&mut self, moved: Vec<Claimed>, settling: &mut Settling) {
+        if moved.is_empty() && self.unreleased.is_empty() {
+            return;
+        }
+        for claimed in &moved {
+            let path = self.archive.inbox().join(claimed.name.as_path());
+            // What is not a file any more is left to the next scan.
+            let found = path.symlink_metadata().ok().filter(Metadata::is_file);
+            let inode = found.as_ref().map_or(0, |found| FileState::of(found).signature.identity.1);
+            let id = claimed.id;
+            self.unreleased.push(ledger::Returned { id, name: claimed.name.clone(), inode });
+            if let Some(found) = found {
+                settling.put_back(claimed.name.clone(), FileState::of(&found), Instant::now());
+            }
+        }
+        let synced = self.archive.sync([]).map_err(|error| error.to_string());
+        Point::ReleasesDue.pass();
+        let released = synced.and_then(|()| {
+            let released = self.ledger.claims().release_returned(&self.unreleased);
+            released.map_err(|error| error.to_string())
+        });
+        match released {
+            Ok(()) => self.unreleased.clear(),
+            // The claims stand: the next round tries again, or the next start.
+            Err(why) => {
+                self.health.set_not_ready(Concern::Claims, format!("cannot release claims: {why}"));
+            }
+        }
+        self.queue.done(moved.iter().map(|claimed| claimed.id));
     }
 }
 

@@ -124,7 +124,6 @@ impl Intake {
             self.dependencies.health.heartbeat("intake");
             self.take_settings();
             self.read_mail();
-            self.claiming.retry_returned(&mut self.settling);
             let progressed = self.find_claim_and_move();
             self.report();
             if !(progressed && (self.has_work() || self.claiming.has_claimed())) {
@@ -166,7 +165,6 @@ impl Intake {
         {
             self.dependencies.health.heartbeat("intake");
             self.put_back_returned();
-            self.claiming.retry_returned(&mut self.settling);
             let _ = self.hints.recv_timeout(DRAIN_CHECK);
         }
     }
@@ -231,9 +229,8 @@ impl Intake {
     }
 
     fn put_back_returned(&mut self) {
-        for (claimed, why) in self.mailbox.take_returned() {
-            self.claiming.put_back(claimed, why, &mut self.settling);
-        }
+        self.claiming.add_returned(self.mailbox.take_returned());
+        self.claiming.put_back_due(&mut self.settling);
     }
 
     fn follow(&mut self, (path, hint): (PathBuf, Hint)) {

@@ -9,7 +9,7 @@ use crate::config;
 use crate::model::escape;
 use crate::model::submission::Name;
 use crate::telemetry::emit::{self, ScanReason, WatchMode};
-use crate::telemetry::health::Health;
+use crate::telemetry::health::{Concern, Health};
 use std::collections::HashSet;
 use std::fs::Metadata;
 use std::io;
@@ -202,7 +202,7 @@ impl Scanning {
             return;
         }
         let reason = format!("cannot read the inbox {}: {error}", escape::path(&path));
-        self.health.set_not_ready("inbox", reason);
+        self.health.set_not_ready(Concern::Inbox, reason);
         if error.kind() == io::ErrorKind::NotFound {
             // Files can be dropped again as soon as it exists again.
             let _ = std::fs::create_dir_all(inbox);
@@ -223,8 +223,7 @@ impl Scanning {
         self.finished += 1;
         self.unreadable_folders = scan.unreadable_folders;
         self.watching.walked();
-        self.health.set_ready("inbox");
-        self.health.set_ready("first scan");
+        self.health.set_ready(Concern::Inbox);
         if missed() {
             self.next_scan = Instant::now();
         }

@@ -3,10 +3,8 @@
 /// What keeps results from being committed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
-    #[error("cannot write the report {report}: {source}")]
-    Report { report: String, source: std::io::Error },
-    #[error("cannot write the report {report} anew: {why}")]
-    Rebuild { report: String, why: String },
+    #[error("cannot write {0}")]
+    Report(#[from] crate::store::reports::files::Error),
     #[error(
         "the disk that holds {folder} has {free} bytes free, fewer than \
          publish.disk_free_bytes_min = {least}"

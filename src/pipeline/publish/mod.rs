@@ -5,7 +5,6 @@
 
 mod error;
 mod pending;
-mod reports;
 
 use crate::config::{self, Live};
 use crate::model::escape;
@@ -16,12 +15,12 @@ use crate::store::archive::Archive;
 use crate::store::disk::{both, free_bytes};
 use crate::store::fail_point::Point;
 use crate::store::ledger::{Commit, Ledger, Outcome, quarantine_note};
+use crate::store::reports::rebuilder::SharedReports;
 use crate::telemetry::emit;
-use crate::telemetry::health::Health;
+use crate::telemetry::health::{Concern, Health};
 use error::Error;
 use jiff::Timestamp;
 use pending::Pending;
-use reports::Reports;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,12 +52,12 @@ pub struct Parts {
     pub health: Arc<Health>,
     /// The bytes of rows that are on their way.
     pub budget: Arc<Budget>,
-    /// The folder of reports.
-    pub reports: PathBuf,
+    /// The reports.
+    pub reports: Arc<SharedReports>,
+    /// Their folder.
+    pub folder: PathBuf,
     /// How many reports are kept open; each holds a descriptor.
     pub open_reports_max: usize,
-    /// Writes a report anew that somebody has damaged; or why it cannot, in words.
-    pub rebuild: RebuildReport,
     /// Its settings, which may change.
     pub settings: Arc<Live<config::Publish>>,
     /// Whether the service is to end.
@@ -66,9 +65,6 @@ pub struct Parts {
     /// What has been published.
     pub published: Arc<Published>,
 }
-
-/// Writes a damaged report anew, all rows that are committed; or says why it cannot.
-pub type RebuildReport = Box<dyn Fn(&Name) -> std::result::Result<(), String> + Send>;
 
 /// What has been published since the start.
 #[derive(Default)]
@@ -84,14 +80,15 @@ pub struct Published {
 /// The publishing stage.
 pub struct Publisher {
     parts: Parts,
-    reports: Reports,
     pending: Pending,
     /// How long the last commit took, and the one before.
     last_commits: [Duration; 2],
     /// Results for which there is no room in this commit.
     backlog: VecDeque<Graded>,
-    /// When it is next looked whether somebody has changed a report.
-    next_look: Instant,
+    /// When reports are next checked for changes by somebody else.
+    next_check: Instant,
+    /// Whether files have to be written again, since the system may have dropped what it could not write.
+    rewrites_files: bool,
     /// Results could not be made durable before the end of the service.
     gave_up: bool,
 }
@@ -99,13 +96,12 @@ pub struct Publisher {
 impl Publisher {
     /// The stage.
     pub fn new(parts: Parts) -> Publisher {
-        let reports = Reports::new(parts.reports.clone(), parts.open_reports_max);
         Publisher {
             parts,
-            reports,
             pending: Pending::default(),
             backlog: VecDeque::new(),
-            next_look: Instant::now(),
+            next_check: Instant::now(),
+            rewrites_files: false,
             last_commits: [Duration::ZERO; 2],
             gave_up: false,
         }
@@ -130,22 +126,24 @@ impl Publisher {
             {
                 all_committed &= self.commit();
             }
-            if self.pending.results.is_empty() && (!open || self.next_look <= Instant::now()) {
-                self.look_after_reports();
+            if self.pending.results.is_empty() && (!open || self.next_check <= Instant::now()) {
+                self.check_reports();
             }
         }
         self.parts.health.ended("publish");
         all_committed
     }
 
-    /// Puts reports right that somebody has changed, though there may be nothing to add to them.
-    fn look_after_reports(&mut self) {
-        self.next_look = Instant::now() + BEAT;
-        match self.reports.look_after(&self.parts) {
+    /// Checks open reports for changes by somebody else, though there may be nothing to append to them.
+    fn check_reports(&mut self) {
+        self.next_check = Instant::now() + BEAT;
+        let checked = self.parts.reports.lock().check_open();
+        self.parts.reports.wake();
+        match checked {
             Ok(()) => self.reports_are_well(),
             Err(error) => {
                 emit::commit_failed(&error);
-                self.parts.health.set_not_ready("reports", error.to_string());
+                self.parts.health.set_not_ready(Concern::Reports, error.to_string());
             }
         }
     }
@@ -153,7 +151,7 @@ impl Publisher {
     /// Unless there are marks that will not be written any more.
     fn reports_are_well(&self) {
         if !self.gave_up {
-            self.parts.health.set_ready("reports");
+            self.parts.health.set_ready(Concern::Reports);
         }
     }
 
@@ -210,13 +208,14 @@ impl Publisher {
                     self.last_commits = [took, self.last_commits[0]];
                     emit::committed(bytes, took);
                     self.reports_are_well();
-                    self.settle_up();
+                    self.finish_commit();
                     return true;
                 }
                 Err(error) => {
                     emit::commit_failed(&error);
-                    self.parts.health.set_not_ready("reports", error.to_string());
-                    self.reports.roll_back();
+                    self.parts.health.set_not_ready(Concern::Reports, error.to_string());
+                    self.parts.reports.lock().roll_back();
+                    self.parts.reports.wake();
                 }
             }
             if self.parts.stopping.load(Ordering::Acquire) {
@@ -234,52 +233,64 @@ impl Publisher {
 
     /// Appends all rows, makes them durable and commits; returns how many bytes were appended.
     fn try_commit(&mut self) -> std::result::Result<u64, Error> {
-        self.look_at_disk()?;
-        let Publisher { parts, reports, pending, .. } = self;
+        self.check_disk()?;
+        let Publisher { parts, pending, rewrites_files, .. } = self;
         let graded_at_ms = Timestamp::now().as_millisecond();
-        let neutralise = parts.settings.get().neutralise_formulas;
         let mut commit = Commit::default();
         let mut summary = Vec::new();
+        let mut files = Vec::new();
         for result in &pending.results {
             let outcome = result.outcome(graded_at_ms);
             if let Outcome::Finished(done) = &outcome {
-                let neutralise = result.neutralises(neutralise);
+                let neutralise = done.rules.neutralise_formulas;
                 summary.extend_from_slice(&submission_row(&result.claimed, done, neutralise));
+                files.push(&result.claimed);
             }
             commit.results.push(outcome);
         }
+        if *rewrites_files {
+            files
+                .iter()
+                .try_for_each(|claimed| parts.archive.rewrite(claimed))
+                .map_err(Error::Archive)?;
+            *rewrites_files = false;
+        }
+        // The rebuilder puts reports into their place between two commits.
+        let mut reports = parts.reports.lock();
         reports.make_room(|name| pending.rows.contains_key(name) || name.as_bytes() == SUBMISSIONS);
         let mut bytes = 0;
         let submissions = Name::from_bytes(SUBMISSIONS);
         let summaries = (!summary.is_empty()).then_some(&submissions);
-        reports.introduce(&parts.ledger, pending.rows.keys().chain(summaries))?;
+        reports.introduce(pending.rows.keys().chain(summaries))?;
         for (report, rows) in &pending.rows {
-            bytes += reports.append(parts, report, CASE_HEADER, rows)?;
+            bytes += reports.append(report, CASE_HEADER, rows)?;
         }
         if let Some(report) = summaries {
-            bytes += reports.append(parts, report, SUBMISSION_HEADER, &[summary])?;
+            bytes += reports.append(report, SUBMISSION_HEADER, &[summary])?;
         }
-        let archive = || parts.archive.sync().map_err(Error::Archive);
+        let archive = || parts.archive.sync(files.iter().copied());
         let (archive_synced, reports_synced) = both(archive, || reports.sync());
+        *rewrites_files = archive_synced.is_err();
         reports_synced?;
         Point::ReportsSynced.pass();
-        archive_synced?;
+        archive_synced.map_err(Error::Archive)?;
         Point::ArchiveSynced.pass();
         commit.report_lengths = reports.lengths();
         parts.ledger.commit(&commit)?;
         Point::Committed.pass();
         reports.committed();
+        parts.reports.wake();
         Ok(bytes)
     }
 
     /// Makes sure that a commit leaves as much of the disk free as it should.
-    fn look_at_disk(&self) -> std::result::Result<(), Error> {
+    fn check_disk(&self) -> std::result::Result<(), Error> {
         let least = self.parts.settings.get().disk_free_bytes_min;
-        let folder = escape::path(&self.parts.reports).to_string();
-        match free_bytes(&self.parts.reports) {
+        let folder = escape::path(&self.parts.folder).to_string();
+        match free_bytes(&self.parts.folder) {
             Ok(free) if free < least => Err(Error::DiskNearlyFull { folder, free, least }),
             // A folder that is gone is made again when a report is.
-            Err(_) if !self.parts.reports.exists() => Ok(()),
+            Err(_) if !self.parts.folder.exists() => Ok(()),
             Err(why) => Err(Error::Disk { folder, why }),
             Ok(_) => Ok(()),
         }
@@ -294,8 +305,8 @@ impl Publisher {
         self.parts.budget.give(pending.results.iter().map(|result| result.rows_bytes).sum());
     }
 
-    /// Tells everybody what is durable now.
-    fn settle_up(&mut self) {
+    /// Reports what is durable now, and moves failed files into quarantine.
+    fn finish_commit(&mut self) {
         let pending = std::mem::take(&mut self.pending);
         let mut done = Vec::new();
         for result in &pending.results {

@@ -2,7 +2,7 @@
 
 use crate::model::rows::report_of;
 use crate::model::submission::{
-    Claimed, Finished, Graded, Name, Prefix, Progress, Status, Step, Tally,
+    Claimed, Finished, Graded, Name, Prefix, Progress, Rules, Status, Step, Tally,
 };
 use crate::store::ledger::Outcome;
 use gridmark_core::Kind;
@@ -26,6 +26,7 @@ pub(super) struct Result {
     pub(super) claimed: Claimed,
     pub(super) kind: Option<Kind>,
     pub(super) tally: Tally,
+    pub(super) rules: Rules,
     pub(super) step: Step,
     pub(super) rows_bytes: usize,
 }
@@ -34,14 +35,14 @@ impl Pending {
     /// Adds a result and its rows.
     pub(super) fn add(&mut self, graded: Graded) {
         let rows_bytes = graded.rows_bytes();
-        let Graded { claimed, rows, tally, kind, step } = graded;
+        let Graded { claimed, rows, tally, kind, rules, step } = graded;
         self.since.get_or_insert_with(Instant::now);
         self.bytes += rows_bytes;
         if rows_bytes > 0 {
             let blocks = self.rows.entry(report_of(&claimed.name)).or_default();
             rows.into_iter().for_each(|block| add_block(blocks, block));
         }
-        self.results.push(Result { claimed, kind, tally, step, rows_bytes });
+        self.results.push(Result { claimed, kind, tally, rules, step, rows_bytes });
     }
 }
 
@@ -56,12 +57,6 @@ fn add_block(blocks: &mut Vec<Vec<u8>>, block: Vec<u8>) {
 }
 
 impl Result {
-    /// Whether its rows are kept from being taken for formulas: as it was begun, else `now`.
-    pub(super) fn neutralises(&self, now: bool) -> bool {
-        let begun_by = self.claimed.progress.as_ref().and_then(|progress| progress.rules);
-        begun_by.map_or(now, |rules| rules.neutralise_formulas)
-    }
-
     /// What the ledger is to know when this is committed.
     pub(super) fn outcome(&self, graded_at_ms: i64) -> Outcome {
         match &self.step {
@@ -82,11 +77,11 @@ impl Result {
         let before = self.claimed.progress.as_ref();
         let mut tally = before.map_or(Tally::default(), |before| before.tally);
         tally.add(&self.tally);
-        let (checkpoint, graded) = (checkpoint.to_owned(), Some(graded));
-        // The ledger itself knows by which rules it was begun.
-        let progress = Progress { checkpoint, tally, graded, rules: None };
-        let (id, kind, cases) = (self.claimed.id, self.kind, self.tally.cases());
-        Outcome::Progressed { id, kind, cases, progress }
+        let progress =
+            Progress { checkpoint: checkpoint.to_owned(), tally, graded, rules: self.rules };
+        let Claimed { id, name, .. } = &self.claimed;
+        let (kind, cases) = (self.kind, self.tally.cases());
+        Outcome::Progressed { id: *id, name: name.clone(), kind, cases, progress }
     }
 
     fn done(&self, graded_at_ms: i64, status: Status, tally: Tally) -> Finished {
@@ -100,6 +95,7 @@ impl Result {
             tally,
             tries: self.claimed.tries,
             reason: None,
+            rules: self.rules,
         }
     }
 }

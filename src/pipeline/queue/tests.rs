@@ -16,6 +16,7 @@ fn file(id: i64, bytes: u64) -> Claimed {
         though_open: false,
         tries: 0,
         crashes: 0,
+        damage: None,
         progress: None,
     }
 }

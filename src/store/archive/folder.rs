@@ -2,6 +2,7 @@
 
 use super::writers::is_written;
 use super::{AtFlags, Errno, File, Mode, OFlags, Path, PathBuf, Signature, io, unlinkat};
+use crate::store::durable::Changes;
 use crate::store::fail_point::Point;
 use crate::store::owner;
 use rustix::fs::{CWD, RenameFlags, ResolveFlags, Timespec, Timestamps};
@@ -23,6 +24,10 @@ const FILE: OFlags =
 pub(super) struct Folder {
     fd: OwnedFd,
     path: PathBuf,
+    /// The device that it is on.
+    device: u64,
+    /// Folders in which others were made on the way to this one, with their devices.
+    changed: Vec<(u64, PathBuf)>,
 }
 
 impl AsFd for Folder {
@@ -51,6 +56,7 @@ impl Folder {
             }
             other => other?,
         };
+        let (mut path, mut changed) = (root.to_owned(), Vec::new());
         for part in Path::new(below).components() {
             let part = part.as_os_str();
             let flags = FOLDER | OFlags::NOFOLLOW;
@@ -63,18 +69,26 @@ impl Folder {
                     };
                     let made = rustix::fs::openat(&fd, part, flags, Mode::empty())?;
                     if is_new {
-                        owner::give(&made, &rustix::fs::fstat(&fd)?)?;
+                        let above = rustix::fs::fstat(&fd)?;
+                        owner::give(&made, &above)?;
+                        changed.push((above.st_dev, path.clone()));
                     }
                     made
                 }
                 other => other?,
             };
+            path.push(part);
         }
-        Ok(Folder { fd, path: root.join(below) })
+        let device = rustix::fs::fstat(&fd)?.st_dev;
+        Ok(Folder { fd, path: root.join(below), device, changed })
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    /// Adds this folder, and those in which others were made on the way to it, to `changes`.
+    pub(super) fn add_to(&mut self, changes: &mut Changes) {
+        for (device, folder) in self.changed.drain(..) {
+            changes.add_folder(device, folder.as_os_str());
+        }
+        changes.add_folder(self.device, self.path.as_os_str());
     }
 
     /// Opens a file of this folder for reading: not through a link, and without waiting.
@@ -117,7 +131,7 @@ impl Folder {
         rustix::fs::statat(&self.fd, file, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    fn sync(&self) -> io::Result<()> {
+    pub(super) fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.fd)?)
     }
 }
@@ -148,6 +162,39 @@ pub(super) fn rename_no_replace(
     }
 }
 
+/// A file for a copy, which is called `part` until it is complete.
+fn make_part(to: &Folder, part: &str) -> io::Result<File> {
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let copy = File::from(rustix::fs::openat(to, part, flags, Mode::from_raw_mode(0o666))?);
+    owner::give(&copy, &rustix::fs::fstat(to)?)?;
+    Ok(copy)
+}
+
+/// Writes a file again in its place: the system may have dropped pages of it that it could not write.
+/// `part` is the copy's name until it is complete and durable.
+pub(super) fn rewrite(folder: &Folder, file: &OsStr, part: &str) -> io::Result<()> {
+    let source = folder.open_file(file)?;
+    let before = source.metadata()?;
+    if !before.is_file() {
+        return Ok(());
+    }
+    let mut copy = make_part(folder, part)?;
+    let written = (|| {
+        io::copy(&mut &source, &mut copy)?;
+        let modified = Timespec { tv_sec: before.mtime(), tv_nsec: before.mtime_nsec() };
+        let times = Timestamps { last_access: modified, last_modification: modified };
+        rustix::fs::futimens(&copy, &times)?;
+        copy.sync_all()?;
+        rustix::fs::renameat(folder, part, folder, file)?;
+        folder.sync()
+    })();
+    if written.is_err() {
+        let _ = unlinkat(folder, part, AtFlags::empty());
+    }
+    written
+}
+
 /// Copies a file into a folder on another file system, makes the copy durable, and only then
 /// removes the original. `part` is the copy's name until it is whole; `copied_bytes` goes up while
 /// it gets on.
@@ -165,11 +212,8 @@ pub(super) fn copy(
     if !before.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    let flags =
-        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut copied = File::from(rustix::fs::openat(to, part, flags, Mode::from_raw_mode(0o666))?);
+    let mut copied = make_part(to, part)?;
     let whole = (|| {
-        owner::give(&copied, &rustix::fs::fstat(to)?)?;
         Point::FileHalfCopied.pass_or(|| {
             let _ = io::copy(&mut (&source).take(before.len() / 2), &mut copied);
         });

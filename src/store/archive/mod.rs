@@ -17,25 +17,22 @@ pub use taking::{Places, Reader, Taken, Taker};
 pub use writers::is_written;
 
 use crate::model::submission::{Claimed, Name, Signature};
+use crate::store::durable::{Changes, FileSystems};
 use crate::store::owner::make_folders;
 use folder::{Folder, copy, rename_no_replace};
 use rustix::fs::{AtFlags, Mode, OFlags, unlinkat};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What names in the inbox begin with while gridmark moves them across file systems.
 pub const HIDDEN_PREFIX: &str = ".gridmark-";
-
-/// Up to so many folders are synced one by one; beyond it the whole file system is.
-const FOLDER_SYNCS_MAX: usize = 8;
 
 /// How much of a file is hashed before it is told that something gets on.
 const HASHED_AT_ONCE_BYTES: u64 = 16 << 20;
@@ -45,9 +42,9 @@ pub struct Archive {
     inbox: PathBuf,
     archive: PathBuf,
     quarantine: PathBuf,
-    /// Paths of folders in which something was renamed since the last [`Archive::sync`]; to compare
-    /// them as paths takes longer.
-    touched: Mutex<BTreeSet<OsString>>,
+    /// What was renamed since the last [`Archive::sync`].
+    changes: Mutex<Changes>,
+    file_systems: Arc<FileSystems>,
     /// What is known to lie in quarantine.
     quarantined: Mutex<BTreeSet<Name>>,
     /// How much was copied from one file system to another.
@@ -64,19 +61,27 @@ impl Archive {
         for folder in [&inbox, &archive, &quarantine] {
             make_folders(folder)?;
         }
-        Ok(Archive::of(inbox, archive, quarantine))
+        let opened = Archive::of(inbox, archive, quarantine);
+        let Archive { inbox, archive, quarantine, .. } = &opened;
+        opened.file_systems.hold(&[inbox, archive, quarantine])?;
+        Ok(opened)
     }
 
     /// The store over these folders as they are, for whoever only looks.
     pub fn of(inbox: PathBuf, archive: PathBuf, quarantine: PathBuf) -> Archive {
-        let (touched, quarantined) = (Mutex::default(), Mutex::default());
-        let copied_bytes = AtomicU64::new(0);
-        Archive { inbox, archive, quarantine, touched, quarantined, copied_bytes }
+        let (changes, quarantined) = (Mutex::default(), Mutex::default());
+        let (file_systems, copied_bytes) = (Arc::default(), AtomicU64::new(0));
+        Archive { inbox, archive, quarantine, changes, file_systems, quarantined, copied_bytes }
     }
 
     /// The inbox.
     pub fn inbox(&self) -> &Path {
         &self.inbox
+    }
+
+    /// The file systems of its folders.
+    pub fn file_systems(&self) -> &Arc<FileSystems> {
+        &self.file_systems
     }
 
     /// How many bytes were copied since the start, where folders lie on several file systems.
@@ -131,7 +136,9 @@ impl Archive {
                 if !copied.has_content_of(&original) {
                     return Ok(Taken::Occupied);
                 }
+                target.sync()?;
                 unlinkat(&inbox, hidden, AtFlags::empty())?;
+                inbox.sync()?;
                 Ok(Taken::Yes)
             }
             Err(error) => Err(error),
@@ -159,11 +166,11 @@ impl Archive {
 
     fn transfer(&self, id: i64, from: (&Path, &Name), to: (&Path, &Name)) -> io::Result<bool> {
         let (folder, file) = from.1.split();
-        let source = Folder::open(from.0, folder)?;
+        let mut source = Folder::open(from.0, folder)?;
         let (folder, new_file) = to.1.split();
-        let target = Folder::open_or_make(to.0, folder)?;
+        let mut target = Folder::open_or_make(to.0, folder)?;
         match rename_no_replace(&source, file, &target, new_file) {
-            Ok(()) => self.touch([source.path(), target.path()]),
+            Ok(()) => self.changed([&mut source, &mut target]),
             Err(Errno::EXIST) => return Ok(false),
             Err(Errno::XDEV) => {
                 match copy(&source, file, &target, new_file, &part(id), &self.copied_bytes, true) {
@@ -232,54 +239,81 @@ impl Archive {
         written
     }
 
-    fn touch<const N: usize>(&self, folders: [&Path; N]) {
-        let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+    fn changed<const N: usize>(&self, folders: [&mut Folder; N]) {
+        let mut changes = self.changes();
         for folder in folders {
-            if !touched.contains(folder.as_os_str()) {
-                touched.insert(folder.into());
-            }
+            folder.add_to(&mut changes);
         }
     }
 
-    /// Makes all moves so far durable.
+    fn changes(&self) -> MutexGuard<'_, Changes> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes all moves so far durable, and the bytes of these files, which were moved into the archive by
+    /// this process. A copy is durable already.
     ///
     /// # Errors
     ///
-    /// If the disk refuses; then the next call tries the same moves again.
-    pub fn sync(&self) -> io::Result<()> {
-        let touched =
-            std::mem::take(&mut *self.touched.lock().unwrap_or_else(PoisonError::into_inner));
-        let synced = if touched.len() > FOLDER_SYNCS_MAX {
-            sync_file_systems(&[&self.archive, &self.inbox, &self.quarantine])
-        } else {
-            touched.iter().try_for_each(|folder| match File::open(folder) {
-                Ok(folder) => folder.sync_all(),
-                // What is gone cannot be made durable, nor need it be.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                Err(error) => Err(error),
-            })
-        };
+    /// If the system refuses, or could not write something: then these files have to be
+    /// [written again](Archive::rewrite), and the next call syncs the same moves.
+    pub fn sync<'a>(&self, moved: impl IntoIterator<Item = &'a Claimed>) -> io::Result<()> {
+        let mut changes = std::mem::take(&mut *self.changes());
+        for claimed in moved {
+            if let Some(seen) = claimed.seen {
+                let (device, _) = seen.identity;
+                changes.add_file(device, self.archive.join(claimed.archived_as.as_path()));
+            }
+        }
+        self.sync_changes(changes)
+    }
+
+    /// Makes durable what an earlier process has moved into the archive and had no time to sync.
+    ///
+    /// # Errors
+    ///
+    /// The same as of [`Archive::sync`].
+    pub fn sync_found<'a>(&self, found: impl IntoIterator<Item = &'a Claimed>) -> io::Result<()> {
+        let mut changes = std::mem::take(&mut *self.changes());
+        for claimed in found {
+            let places = [(&self.archive, &claimed.archived_as), (&self.inbox, &claimed.name)];
+            for (root, name) in places {
+                let folder = root.join(name.split().0);
+                if let Ok(metadata) = folder.metadata() {
+                    changes.add_folder(metadata.dev(), folder.as_os_str());
+                }
+            }
+            let file = self.archive.join(claimed.archived_as.as_path());
+            if let Ok(metadata) = file.symlink_metadata() {
+                changes.add_file(metadata.dev(), file);
+            }
+        }
+        self.sync_changes(changes)
+    }
+
+    fn sync_changes(&self, changes: Changes) -> io::Result<()> {
+        let synced = self.file_systems.sync(&changes);
         if synced.is_err() {
-            self.touched.lock().unwrap_or_else(PoisonError::into_inner).extend(touched);
+            self.changes().append(changes);
         }
         synced
     }
-}
 
-/// Syncs the file systems that hold these folders, each once.
-///
-/// # Errors
-///
-/// If a folder cannot be opened or its file system refuses.
-pub fn sync_file_systems(folders: &[&Path]) -> io::Result<()> {
-    let mut devices = BTreeSet::new();
-    for folder in folders {
-        let folder = File::open(folder)?;
-        if devices.insert(folder.metadata()?.dev()) {
-            rustix::fs::syncfs(folder.as_fd())?;
+    /// Writes the file of a submission again, after an error of [`Archive::sync`]. One that is gone is
+    /// passed over.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn rewrite(&self, claimed: &Claimed) -> io::Result<()> {
+        let (folder, file) = claimed.archived_as.split();
+        let rewritten = Folder::open(&self.archive, folder)
+            .and_then(|folder| folder::rewrite(&folder, file, &part(claimed.id)));
+        match rewritten {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
         }
     }
-    Ok(())
 }
 
 /// Hashes what comes next in `file`, up to the `offset` at which it is then, a part at a time;

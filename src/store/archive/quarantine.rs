@@ -79,7 +79,7 @@ impl Archive {
         if !self.transfer(id, (&self.quarantine, archived_as), (&self.inbox, name))? {
             return Ok(Put::Occupied);
         }
-        self.sync()?;
+        self.sync([])?;
         // What is left of it then says nothing wrong: that this was the reason.
         let _ = self.remove_note(archived_as, note);
         Ok(Put::There)

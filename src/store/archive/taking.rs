@@ -105,7 +105,7 @@ impl<'a> Taker<'a> {
         let target = kept(target, &archive.archive, folder, Folder::open_or_make)?;
         match rename_no_replace(source, file, target, archived) {
             Ok(()) => {
-                archive.touch([source.path(), target.path()]);
+                archive.changed([source, target]);
                 Ok(Taken::Yes)
             }
             Err(Errno::XDEV) => archive.take_across(claimed, source, file),
@@ -129,23 +129,28 @@ pub(super) fn kept<'a>(
     root: &Path,
     folder: &OsStr,
     open: fn(&Path, &OsStr) -> io::Result<Folder>,
-) -> io::Result<&'a Folder> {
+) -> io::Result<&'a mut Folder> {
     let known = last.take().filter(|(name, _)| name == folder);
     let opened = match known {
         Some(known) => known,
         None => (folder.to_owned(), open(root, folder)?),
     };
-    Ok(&last.insert(opened).1)
+    Ok(&mut last.insert(opened).1)
 }
 
 impl Archive {
     /// Takes a file across file systems: first out of everybody's way, so that what is copied is
     /// what is removed.
-    fn take_across(&self, claimed: &Claimed, source: &Folder, file: &OsStr) -> io::Result<Taken> {
-        let inbox = Folder::open(&self.inbox, "".as_ref())?;
+    fn take_across(
+        &self,
+        claimed: &Claimed,
+        source: &mut Folder,
+        file: &OsStr,
+    ) -> io::Result<Taken> {
+        let mut inbox = Folder::open(&self.inbox, "".as_ref())?;
         let hidden = hidden(claimed.id);
         match rename_no_replace(source, file, &inbox, hidden.as_ref()) {
-            Ok(()) => {}
+            Ok(()) => self.changed([source, &mut inbox]),
             Err(Errno::NOENT) => return Ok(Taken::Gone),
             Err(error) => return Err(error.into()),
         }

@@ -40,6 +40,7 @@ fn claimed(name: &str, archived_as: &str) -> Claimed {
         though_open: false,
         tries: 0,
         crashes: 0,
+        damage: None,
         progress: None,
     }
 }
@@ -57,7 +58,7 @@ fn a_file_is_taken_put_back_and_quarantined_by_renaming() {
     assert!(room.archive.quarantine(1, &file.archived_as, "why").expect("quarantined"));
     assert_eq!(room.text("quarantine/a/p~2").as_deref(), Some("text"));
     assert_eq!(room.archive.quarantined_files(), 1);
-    room.archive.sync().expect("synced");
+    room.archive.sync([]).expect("synced");
 }
 
 #[test]

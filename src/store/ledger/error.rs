@@ -29,7 +29,7 @@ pub enum Error {
         why: std::io::Error,
     },
     /// The ledger's file was taken away, and cannot be put back.
-    #[error("the ledger {path} was removed or replaced, and cannot be written anew: {why}")]
+    #[error("the ledger {path} was removed or replaced, and cannot be written again: {why}")]
     Misplaced {
         /// The ledger's file.
         path: PathBuf,
@@ -96,7 +96,7 @@ pub enum Error {
     /// The ledger is empty, and it was not.
     #[error(
         "the ledger {path} is {what}, but there are marks in {reports}: it was lost; put a copy of it \
-         in its place, from a backup, or, to begin anew, move the reports away"
+         in its place, from a backup, or, to start with an empty one, move the reports away"
     )]
     Lost {
         /// The ledger's file.
@@ -105,6 +105,15 @@ pub enum Error {
         what: &'static str,
         /// The report with the marks.
         reports: PathBuf,
+    },
+    /// Another program wrote this database, or a gridmark from before the first release.
+    #[error(
+        "{path} is not a ledger of a released gridmark: another program or a trial version wrote it; \
+         move it and the reports that belong to it away, and start again"
+    )]
+    Foreign {
+        /// The ledger's file.
+        path: PathBuf,
     },
     /// A newer gridmark wrote this ledger.
     #[error(
@@ -121,8 +130,8 @@ pub enum Error {
     },
     /// An older gridmark wrote this ledger, and it may only be read.
     #[error(
-        "the ledger {path} has the older format {found}; start the service once, which brings it \
-         forward to format {known}"
+        "the ledger {path} has the older format {found}; start the service once, which migrates it \
+         to format {known}"
     )]
     Older {
         /// The ledger's file.

@@ -1,7 +1,6 @@
 //! The ledger's tables and their versions.
 
 use super::Error;
-use crate::store::fail_point::Point;
 use crate::store::owner::Denied;
 use crate::store::reports::aside::beside;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -13,16 +12,20 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// One step a version, each applied once and in order; `user_version` says how many were.
-const STEPS: [&str; 3] = [
-    "
+/// Names the file as a ledger of gridmark: "gmrk".
+const APPLICATION_ID: i64 = 0x676D_726B;
+
+/// How to get from each format to the next: the step with index n makes format n + 1 of format n.
+/// `user_version` holds the format.
+const STEPS: [&str; 1] = ["
     CREATE TABLE submissions (
         id INTEGER PRIMARY KEY,
         name NOT NULL,                -- path under the inbox; a blob where it is not UTF-8
         attempt INTEGER NOT NULL,     -- the n-th submission of that name
         archived_as NOT NULL,         -- path under archive/, or quarantine/ where state is failed
-        inode INTEGER NOT NULL,       -- of the file in the inbox
-        received_at INTEGER NOT NULL, -- ms since 1970 UTC
+        report NOT NULL,              -- path under reports/ of the report with its cases
+        arrived_at INTEGER NOT NULL,  -- when it arrived in the inbox first, ms since 1970 UTC
+        received_at INTEGER NOT NULL, -- when it was taken, ms since 1970 UTC
         graded_at INTEGER,            -- ms since 1970 UTC
         bytes INTEGER NOT NULL,
         blake3 BLOB,
@@ -30,49 +33,49 @@ const STEPS: [&str; 3] = [
         kind TEXT,
         correct INTEGER, wrong INTEGER, unreadable INTEGER, counted INTEGER, filled INTEGER,
         checkpoint TEXT,              -- how far a large submission has come
-        reason TEXT                   -- why it failed
+        graded_bytes INTEGER,         -- of a large submission: what its chunks hold
+        graded_blake3 BLOB,
+        step INTEGER,                 -- its place in the order of commits
+        rules INTEGER,                -- by which it is graded
+        tries INTEGER NOT NULL DEFAULT 0, -- how often grading failed; while it is claimed, crashes
+        reason TEXT,                  -- why it failed
+        superseded INTEGER NOT NULL DEFAULT 0, -- 1 if it failed and its place is a later one's
+        inode INTEGER NOT NULL,       -- of the file in the inbox, and its last modification
+        modified_s INTEGER NOT NULL,
+        modified_ns INTEGER NOT NULL,
+        boot_id TEXT                  -- while it is claimed: the run of the system that claimed it
     );
     CREATE UNIQUE INDEX submissions_by_name ON submissions (name, attempt);
     CREATE INDEX submissions_open ON submissions (id) WHERE state = 'claimed';
-    CREATE INDEX submissions_failed ON submissions (id) WHERE state = 'failed';
-    CREATE TABLE reports (
-        path PRIMARY KEY,             -- under reports/; a blob where it is not UTF-8
-        length INTEGER NOT NULL,      -- bytes that are committed
-        whole INTEGER NOT NULL DEFAULT 1 -- 0 where rows are missing, to be written anew
-    ) WITHOUT ROWID;
-",
-    // How often grading was tried in vain; while it is claimed, how often the process died over it.
-    "ALTER TABLE submissions ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;",
-    // In which order rows were appended, and what else it takes to write the very same ones again.
-    // Where that was not noted, the order is that of the times until the reports have told theirs.
-    "
-    CREATE TABLE rules (
+    CREATE INDEX submissions_failed ON submissions (archived_as) WHERE state = 'failed';
+    CREATE INDEX submissions_by_step ON submissions (step) WHERE step IS NOT NULL;
+    CREATE INDEX submissions_by_report ON submissions (report, step) WHERE step IS NOT NULL;
+    CREATE TABLE chunks (             -- of large submissions, but for the last one of each
+        step INTEGER PRIMARY KEY,     -- its place in the order of commits
+        submission INTEGER NOT NULL,
+        report NOT NULL,
+        cases INTEGER NOT NULL
+    );
+    CREATE INDEX chunks_by_submission ON chunks (submission);
+    CREATE INDEX chunks_by_report ON chunks (report, step);
+    CREATE TABLE rules (              -- what besides a file's bytes decides about its rows
         number INTEGER PRIMARY KEY,
-        version TEXT NOT NULL,        -- of the gridmark that graded by them
+        rows_version INTEGER NOT NULL,
         case_bytes_max INTEGER NOT NULL,
         missing_cases_max INTEGER NOT NULL,
         neutralise_formulas INTEGER NOT NULL
     );
-    CREATE TABLE chunks (             -- of large submissions, but for the last one of each
-        step INTEGER PRIMARY KEY,
-        submission INTEGER NOT NULL,
-        cases INTEGER NOT NULL
-    );
-    ALTER TABLE submissions ADD COLUMN step INTEGER;          -- when it was done: its place in the order
-    ALTER TABLE submissions ADD COLUMN rules INTEGER;
-    ALTER TABLE submissions ADD COLUMN graded_bytes INTEGER;  -- that the chunks hold
-    ALTER TABLE submissions ADD COLUMN graded_blake3 BLOB;
-    CREATE INDEX submissions_by_step ON submissions (step) WHERE step IS NOT NULL;
-    ALTER TABLE reports ADD COLUMN order_known INTEGER NOT NULL DEFAULT 1;
-    UPDATE reports SET order_known = 0;
-    WITH done AS (SELECT id, row_number() OVER (ORDER BY graded_at, id) AS n
-        FROM submissions WHERE state <> 'claimed')
-        UPDATE submissions SET step = done.n FROM done WHERE done.id = submissions.id;
-    INSERT INTO chunks (step, submission, cases)
-        SELECT id + (SELECT count(*) FROM submissions), id, correct + wrong + unreadable + counted
-        FROM submissions WHERE state = 'claimed' AND checkpoint IS NOT NULL;
-",
-];
+    CREATE TABLE returned (           -- files that were put back into the inbox
+        name PRIMARY KEY,
+        inode INTEGER NOT NULL,
+        arrived_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE reports (
+        path PRIMARY KEY,             -- under reports/; a blob where it is not UTF-8
+        length INTEGER NOT NULL,      -- bytes that are committed
+        whole INTEGER NOT NULL DEFAULT 1 -- 0 if it has to be rebuilt
+    ) WITHOUT ROWID;
+"];
 
 /// How long a page is where the file does not say so.
 const PAGE_BYTES: u64 = 4_096;
@@ -108,33 +111,60 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Er
              PRAGMA cache_size = -8192;",
         )
         .map_err(sqlite)?;
-    let found: i64 =
-        connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(sqlite)?;
-    let known = STEPS.len() as i64;
-    let done = match usize::try_from(found) {
-        Ok(done) if done <= STEPS.len() => done,
-        _ => return Err(Error::Newer { path: path.to_owned(), found, known }),
+    migrate(connection, path, &STEPS)
+}
+
+/// Brings the tables to the newest format, by these steps.
+fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), Error> {
+    let sqlite = |why| Error::sqlite(path, why);
+    let known = steps.len() as i64;
+    let found = format(connection).map_err(sqlite)?;
+    let done = match found {
+        Format::Empty => 0,
+        Format::Ours(found) => match usize::try_from(found) {
+            Ok(done) if done <= steps.len() => done,
+            _ => return Err(Error::Newer { path: path.to_owned(), found, known }),
+        },
+        Format::Foreign => return Err(Error::Foreign { path: path.to_owned() }),
     };
-    if done == STEPS.len() {
+    if done == steps.len() {
         return Ok(());
     }
     if done > 0 {
-        keep_copy(connection, path, found)?;
-        Point::LedgerCopied.pass();
+        keep_copy(connection, path, done)?;
     }
     let transaction = connection.transaction().map_err(sqlite)?;
-    for sql in &STEPS[done..] {
+    for sql in &steps[done..] {
         transaction.execute_batch(sql).map_err(sqlite)?;
     }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(sqlite)?;
     transaction.pragma_update(None, "user_version", known).map_err(sqlite)?;
-    if done > 0 {
-        Point::LedgerHalfMigrated.pass();
-    }
     transaction.commit().map_err(sqlite)
 }
 
+/// What a database holds.
+enum Format {
+    /// No tables.
+    Empty,
+    /// A ledger of this format.
+    Ours(i64),
+    /// Tables that are no ledger of a released gridmark.
+    Foreign,
+}
+
+fn format(connection: &Connection) -> rusqlite::Result<Format> {
+    let number = |query| connection.query_row(query, [], |row| row.get::<_, i64>(0));
+    let (id, found) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
+    let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    Ok(match id {
+        APPLICATION_ID => Format::Ours(found),
+        0 if tables == 0 && found == 0 => Format::Empty,
+        _ => Format::Foreign,
+    })
+}
+
 /// Keeps a copy of a ledger that is about to be brought forward: `ledger.db.format-2`.
-fn keep_copy(connection: &Connection, path: &Path, found: i64) -> Result<(), Error> {
+fn keep_copy(connection: &Connection, path: &Path, found: usize) -> Result<(), Error> {
     let copy = beside(path, &format!(".format-{found}"));
     copy_into(connection, &beside(path, ".part"), &copy, || Ok(())).map_err(|error| match error {
         CopyError::Sqlite(why) => Error::sqlite(path, why),
@@ -202,14 +232,14 @@ const READING_WAIT_MAX: Duration = Duration::from_secs(5);
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, Error> {
     let sqlite = |why| Error::sqlite(path, why);
     let read = OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let as_it_lies = || look(&unchanging(path), read | OpenFlags::SQLITE_OPEN_URI);
+    let as_it_lies = || connect(&unchanging(path), read | OpenFlags::SQLITE_OPEN_URI);
     let log = beside(path, "-wal");
     // Beside a database that nobody has open, SQLite would make files, which not everybody may, and
     // which the service could not use if they were another user's.
     let opened = if log.symlink_metadata().is_err() {
         as_it_lies()
     } else {
-        look(path, read).or_else(|error| match log.metadata() {
+        connect(path, read).or_else(|error| match log.metadata() {
             Ok(log) if log.len() > 0 => Err(error),
             _ => as_it_lies().map_err(|_| error),
         })
@@ -217,18 +247,22 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, Error> {
     let (connection, found) = opened.map_err(sqlite)?;
     let known = STEPS.len() as i64;
     match found {
-        found if found > known => Err(Error::Newer { path: path.to_owned(), found, known }),
-        found if found < known => Err(Error::Older { path: path.to_owned(), found, known }),
-        _ => Ok(connection),
+        Format::Ours(found) if found > known => {
+            Err(Error::Newer { path: path.to_owned(), found, known })
+        }
+        Format::Ours(found) if found < known => {
+            Err(Error::Older { path: path.to_owned(), found, known })
+        }
+        Format::Ours(_) => Ok(connection),
+        Format::Empty | Format::Foreign => Err(Error::Foreign { path: path.to_owned() }),
     }
 }
 
-fn look(path: &Path, flags: OpenFlags) -> rusqlite::Result<(Connection, i64)> {
+fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<(Connection, Format)> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(READING_WAIT_MAX)?;
     // Only a query shows whether it can be read.
-    let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
+    let found = format(&connection)?;
     Ok((connection, found))
 }
 
@@ -243,4 +277,66 @@ fn unchanging(path: &Path) -> PathBuf {
     }
     name.extend_from_slice(b"?immutable=1");
     PathBuf::from(OsString::from_vec(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_of_an_older_format_is_migrated_and_a_copy_of_it_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ledger.db");
+        let mut connection = Connection::open(&path).expect("a database");
+        prepare(&mut connection, &path).expect("the first format");
+        connection
+            .execute("INSERT INTO reports (path, length) VALUES ('a', 7)", [])
+            .expect("a row");
+        let next = "ALTER TABLE reports ADD COLUMN made_up INTEGER NOT NULL DEFAULT 3;";
+        let steps = [STEPS[0], next];
+        migrate(&mut connection, &path, &steps).expect("the next format");
+        let row: (i64, i64) = connection
+            .query_row("SELECT length, made_up FROM reports", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .expect("the row");
+        assert_eq!(row, (7, 3));
+        migrate(&mut connection, &path, &steps).expect("nothing to do");
+        let copy = Connection::open(folder.path().join("ledger.db.format-1")).expect("the copy");
+        assert!(matches!(format(&copy), Ok(Format::Ours(1))));
+        let length: i64 =
+            copy.query_row("SELECT length FROM reports", [], |row| row.get(0)).expect("the row");
+        assert_eq!(length, 7);
+        drop(connection);
+        let mut connection = Connection::open(&path).expect("the database");
+        let error = prepare(&mut connection, &path).expect_err("a newer format");
+        assert!(
+            error.to_string().contains("has format 2, and this gridmark knows formats up to 1")
+        );
+    }
+
+    #[test]
+    fn a_migration_that_fails_changes_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ledger.db");
+        let mut connection = Connection::open(&path).expect("a database");
+        prepare(&mut connection, &path).expect("the first format");
+        let steps = [STEPS[0], "CREATE TABLE made_up (a); CREATE TABLE reports (again);"];
+        migrate(&mut connection, &path, &steps).expect_err("a table that exists");
+        assert!(matches!(format(&connection), Ok(Format::Ours(1))));
+        let made_up = "SELECT count(*) FROM sqlite_schema WHERE name = 'made_up'";
+        let tables: i64 = connection.query_row(made_up, [], |row| row.get(0)).expect("a count");
+        assert_eq!(tables, 0);
+    }
+
+    #[test]
+    fn a_trial_ledger_is_refused_by_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ledger.db");
+        let mut connection = Connection::open(&path).expect("a database");
+        let trial = "CREATE TABLE submissions (id INTEGER PRIMARY KEY); PRAGMA user_version = 3;";
+        connection.execute_batch(trial).expect("a trial ledger");
+        let error = prepare(&mut connection, &path).expect_err("it is refused");
+        assert!(error.to_string().contains("is not a ledger of a released gridmark"), "{error}");
+    }
 }

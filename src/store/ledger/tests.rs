@@ -1,12 +1,16 @@
-use super::names::archive_name;
+use super::names::{archive_name, free_archive_name};
 use super::*;
-use crate::model::submission::{Progress, Status, Tally};
+use crate::model::submission::{
+    Claimed, Finished, Place, Prefix, Progress, Signature, Status, Tally,
+};
 use gridmark_core::Kind;
+use std::time::Instant;
 
 fn candidate(name: &[u8]) -> Candidate {
     Candidate {
         name: Name::from_bytes(name),
         signature: Signature::for_tests(100),
+        arrived_at_ms: 4,
         ready: Instant::now(),
         though_open: false,
     }
@@ -18,9 +22,21 @@ fn ledger() -> (tempfile::TempDir, Ledger) {
     (folder, ledger)
 }
 
+const RULES: Rules = Rules { case_bytes_max: 1, missing_cases_max: 3, neutralise_formulas: true };
+
+fn take(ledger: &Ledger, files: &[Candidate], received_at_ms: i64) -> Vec<Claimed> {
+    let free = |_: &Name| Place::Free;
+    ledger.claims().take(files, received_at_ms, "a boot", free).expect("claims")
+}
+
 fn progress() -> Progress {
-    let graded = Some(Prefix { bytes: 7, blake3: [7; 32] });
-    Progress { checkpoint: "here".into(), tally: Tally::default(), graded, rules: None }
+    let graded = Prefix { bytes: 7, blake3: [7; 32] };
+    Progress { checkpoint: "here".into(), tally: Tally::default(), graded, rules: RULES }
+}
+
+fn progressed(claimed: &Claimed, cases: u64, progress: Progress) -> Outcome {
+    let (id, name) = (claimed.id, claimed.name.clone());
+    Outcome::Progressed { id, name, kind: Some(Kind::Killer), cases, progress }
 }
 
 fn finished(id: i64) -> Finished {
@@ -34,6 +50,7 @@ fn finished(id: i64) -> Finished {
         tally: Tally::from_counts([3, 0, 0, 0], 0),
         tries: 0,
         reason: None,
+        rules: RULES,
     }
 }
 
@@ -45,7 +62,7 @@ fn archive_names(claims: &[Claimed]) -> Vec<String> {
 fn the_second_submission_of_a_name_is_its_second_attempt() {
     let (_folder, ledger) = ledger();
     let twice = [candidate(b"a/p3.txt"), candidate(b"a/p3.txt")];
-    let claims = ledger.claim(&twice, 0, |_| Place::Free).expect("claims");
+    let claims = take(&ledger, &twice, 0);
     assert_eq!(claims.iter().map(|claim| claim.attempt).collect::<Vec<_>>(), [1, 2]);
     assert_eq!(archive_names(&claims), ["a/p3.txt", "a/p3~2.txt"]);
 }
@@ -54,13 +71,12 @@ fn the_second_submission_of_a_name_is_its_second_attempt() {
 fn a_name_that_is_taken_in_the_archive_is_never_promised() {
     let (_folder, ledger) = ledger();
     let files = [b"p3~2.txt".as_slice(), b"p3.txt", b"p3.txt", b"a/b/p.txt"].map(candidate);
-    let claims = ledger
-        .claim(&files, 0, |name| match name.as_bytes() {
-            b"p3.txt" => Place::Taken,
-            b"a/b/p.txt" => Place::Blocked(3),
-            _ => Place::Free,
-        })
-        .expect("claims");
+    let place = |name: &Name| match name.as_bytes() {
+        b"p3.txt" => Place::Taken,
+        b"a/b/p.txt" => Place::Blocked(3),
+        _ => Place::Free,
+    };
+    let claims = ledger.claims().take(&files, 0, "", place).expect("claims");
     assert_eq!(archive_names(&claims), ["p3~2.txt", "p3~1~1.txt", "p3~2~1.txt", "a/b~/p.txt"]);
 }
 
@@ -102,29 +118,23 @@ fn a_dot_at_the_start_or_in_a_folder_is_no_extension() {
 #[test]
 fn a_released_claim_leaves_no_trace() {
     let (_folder, ledger) = ledger();
-    let claims = ledger.claim(&[candidate(b"p")], 0, |_| Place::Free).expect("claims");
-    ledger.release(&[claims[0].id]).expect("released");
-    assert!(ledger.open_claims().expect("open claims").is_empty());
-    let again = ledger.claim(&[candidate(b"p")], 0, |_| Place::Free).expect("claims");
-    assert_eq!(again[0].attempt, 1);
+    let claims = take(&ledger, &[candidate(b"p")], 0);
+    ledger.claims().release(&[claims[0].id]).expect("released");
+    assert!(ledger.claims().open().expect("open claims").is_empty());
+    assert_eq!(take(&ledger, &[candidate(b"p")], 0)[0].attempt, 1);
 }
 
 #[test]
 fn progress_and_results_survive_a_reopening() {
     let (folder, ledger) = ledger();
     let name = [b'p', 0xff];
-    let claims =
-        ledger.claim(&[candidate(&name), candidate(b"q")], 5, |_| Place::Free).expect("claims");
+    let claims = take(&ledger, &[candidate(&name), candidate(b"q")], 5);
     let progress = Progress { tally: Tally::from_counts([1, 2, 3, 4], 5), ..progress() };
     let report = Name::from_bytes(*b"loose.csv");
+    ledger.reports().introduce(std::slice::from_ref(&report)).expect("introduced");
     let commit = Commit {
         results: vec![
-            Outcome::Progressed {
-                id: claims[0].id,
-                kind: Some(Kind::Killer),
-                cases: 10,
-                progress: progress.clone(),
-            },
+            progressed(&claims[0], 10, progress.clone()),
             Outcome::Finished(finished(claims[1].id)),
         ],
         report_lengths: vec![(report.clone(), 42)],
@@ -132,154 +142,133 @@ fn progress_and_results_survive_a_reopening() {
     ledger.commit(&commit).expect("committed");
     drop(ledger);
     let ledger = Ledger::open(&folder.path().join("ledger.db")).expect("the same ledger");
-    let open = ledger.open_claims().expect("open claims");
+    let open = ledger.claims().open().expect("open claims");
     assert_eq!(open.len(), 1);
     assert_eq!(open[0].claimed.name.as_bytes(), name);
     assert_eq!(open[0].claimed.received_at_ms, 5);
+    assert_eq!((open[0].modified, open[0].boot_id.as_str()), ((0, 0), "a boot"));
     assert_eq!(open[0].claimed.progress, Some(progress));
-    assert_eq!(ledger.report_length(&report).expect("length"), Some(42));
-    let whole = Report { path: report.clone(), length: 42, whole: true };
-    assert_eq!(ledger.reports().expect("reports"), [whole]);
-    ledger.report_is_damaged(&report).expect("recorded");
-    assert!(!ledger.reports().expect("reports")[0].whole);
-    ledger.report_is_whole(&report, 7).expect("recorded");
-    assert_eq!(
-        ledger.reports().expect("reports"),
-        [Report { path: report, length: 7, whole: true }]
-    );
-    let mut done = Vec::new();
-    ledger
-        .for_each_finished(|record, finished| {
-            done.push((record.claimed.name.to_string(), finished.status, finished.blake3));
-            Ok::<(), Error>(())
-        })
-        .expect("what is finished");
-    assert_eq!(done, [("q".to_owned(), Status::Graded, Some([1; 32]))]);
+    let known = |length, whole| Report { path: report.clone(), length, whole };
+    assert_eq!(ledger.reports().get(&report).expect("a report"), Some(known(42, true)));
+    ledger.reports().mark_damaged(&report).expect("recorded");
+    assert_eq!(ledger.reports().damaged().expect("damaged ones"), std::slice::from_ref(&report));
+    assert_eq!(ledger.reports().all().expect("reports"), [known(42, false)]);
+    ledger.reports().mark_whole(&report, 7).expect("recorded");
+    assert_eq!(ledger.reports().all().expect("reports"), [known(7, true)]);
+    let done = ledger.records().finished_after(0, 9).expect("what is finished");
+    assert_eq!(done.len(), 1);
+    let (step, record) = &done[0];
+    let finished = record.finished.as_ref().expect("marks");
+    assert_eq!((*step, record.claimed.name.to_string()), (2, "q".to_owned()));
+    assert_eq!((finished.status, finished.blake3), (Status::Graded, Some([1; 32])));
+    assert!(ledger.records().finished_after(2, 9).expect("nothing more").is_empty());
 }
 
 #[test]
-fn deaths_count_until_a_large_submission_comes_further_and_only_while_it_is_open() {
+fn crashes_count_until_a_large_submission_progresses_and_only_while_it_is_open() {
     let (_folder, ledger) = ledger();
-    let claims =
-        ledger.claim(&[candidate(b"p"), candidate(b"q")], 0, |_| Place::Free).expect("claims");
+    let claims = take(&ledger, &[candidate(b"p"), candidate(b"q")], 0);
     let ids = claims.iter().map(|claim| claim.id).collect::<Vec<_>>();
-    ledger.count_deaths(&ids).expect("counted");
-    ledger.count_deaths(&[ids[0], 99]).expect("counted");
+    ledger.claims().count_crashes(&ids).expect("counted");
+    ledger.claims().count_crashes(&[ids[0], 99]).expect("counted");
     let crashes = |ledger: &Ledger| -> Vec<u32> {
-        let open = ledger.open_claims().expect("open claims");
+        let open = ledger.claims().open().expect("open claims");
         open.iter().map(|claim| claim.claimed.crashes).collect()
     };
     assert_eq!(crashes(&ledger), [2, 1]);
-    let further = Outcome::Progressed { id: ids[0], kind: None, cases: 0, progress: progress() };
-    let commit = Commit { results: vec![further], ..Commit::default() };
-    ledger.commit(&commit).expect("committed");
+    let results = vec![progressed(&claims[0], 0, progress())];
+    ledger.commit(&Commit { results, ..Commit::default() }).expect("committed");
     assert_eq!(crashes(&ledger), [0, 1]);
 }
 
-/// A ledger of format 1, as the gridmark of that time made it: `b` was done before `a`, in the same
-/// commit as `c`; `d` is under way.
-const FORMAT_1: &str = "
-    CREATE TABLE submissions (
-        id INTEGER PRIMARY KEY, name NOT NULL, attempt INTEGER NOT NULL, archived_as NOT NULL,
-        inode INTEGER NOT NULL, received_at INTEGER NOT NULL, graded_at INTEGER,
-        bytes INTEGER NOT NULL, blake3 BLOB, state TEXT NOT NULL, kind TEXT,
-        correct INTEGER, wrong INTEGER, unreadable INTEGER, counted INTEGER, filled INTEGER,
-        checkpoint TEXT, reason TEXT
-    );
-    CREATE UNIQUE INDEX submissions_by_name ON submissions (name, attempt);
-    CREATE INDEX submissions_open ON submissions (id) WHERE state = 'claimed';
-    CREATE INDEX submissions_failed ON submissions (id) WHERE state = 'failed';
-    CREATE TABLE reports (
-        path PRIMARY KEY, length INTEGER NOT NULL, whole INTEGER NOT NULL DEFAULT 1
-    ) WITHOUT ROWID;
-    INSERT INTO submissions VALUES
-        (1, 'a', 1, 'a', 1, 1, 9, 10, x'00', 'failed', NULL, 0, 0, 0, 0, 0, NULL, 'no'),
-        (2, 'b', 1, 'b', 2, 1, 8, 10, NULL, 'graded', 'killer', 3, 0, 0, 0, 0, NULL, NULL),
-        (3, 'c', 1, 'c', 3, 1, 8, 10, NULL, 'graded', 'killer', 2, 0, 0, 0, 0, NULL, NULL),
-        (4, 'd', 1, 'd', 4, 7, NULL, 10, NULL, 'claimed', 'killer', 5, 0, 0, 0, 0, 'here', NULL);
-    INSERT INTO reports VALUES ('loose.csv', 100, 1), ('submissions.csv', 90, 1);
-    PRAGMA user_version = 1;
-";
-
-fn older_ledger(path: &Path) {
-    let older = Connection::open(path).expect("a database");
-    older.execute_batch(FORMAT_1).expect("an older ledger");
-}
-
-fn pieces(ledger: &Ledger) -> Vec<(String, i64, u64)> {
-    let mut pieces = Vec::new();
-    let add = |name: &Name, piece: Piece| pieces.push((piece.step, name.to_string(), piece));
-    ledger.for_each_piece(add).expect("pieces");
-    pieces.sort_by_key(|(step, ..)| *step);
-    pieces.into_iter().map(|(step, name, piece)| (name, step, piece.cases)).collect()
+fn pieces(ledger: &Ledger, report: &str) -> Vec<(i64, i64, u64)> {
+    let report = Name::from_bytes(report.as_bytes());
+    let (mut all, mut after) = (Vec::new(), 0);
+    // A few at a time, as a rebuild reads them.
+    loop {
+        let pieces = ledger.reports().pieces(&report, after, 2).expect("pieces");
+        let Some(last) = pieces.last() else { return all };
+        after = last.step;
+        all.extend(pieces.iter().map(|piece| (piece.step, piece.submission, piece.cases)));
+    }
 }
 
 #[test]
-fn an_older_ledger_is_brought_forward_and_a_copy_of_it_is_kept() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
-    older_ledger(&path);
-    let ledger = Ledger::open(&path).expect("the ledger, brought forward");
-    let open = ledger.open_claims().expect("open claims");
-    assert_eq!((open[0].claimed.received_at_ms, open[0].claimed.crashes), (7, 0));
-    // Of the order only what the times tell is known for now.
-    let guessed = [("b", 1, 3), ("c", 2, 2), ("d", 8, 5)];
-    assert_eq!(pieces(&ledger), guessed.map(|(name, step, cases)| (name.to_owned(), step, cases)));
-    let loose = Name::from_bytes(*b"loose.csv");
-    assert_eq!(ledger.reports_of_unknown_order().expect("reports").len(), 2);
-    ledger.report_has_order(&loose, Some(&[(3, 1), (2, 3), (3, 1), (4, 5)])).expect("an order");
-    let known = [("c", 1, 1), ("b", 2, 3), ("c", 3, 1), ("d", 4, 5)];
-    let known = known.map(|(name, step, cases)| (name.to_owned(), step, cases));
-    let mut now = pieces(&ledger);
-    now.sort_by_key(|(_, step, _)| *step);
-    assert_eq!(now, known);
-    // What comes now comes behind all of it.
-    let next = Outcome::Finished(Finished { blake3: None, ..finished(4) });
-    let next = Commit { results: vec![next], ..Commit::default() };
-    ledger.commit(&next).expect("committed");
-    assert_eq!(ledger.records_of(&[4]).expect("a record")[0].claimed.name.as_bytes(), b"d");
-    drop(ledger);
-    let copy = Connection::open(folder.path().join("ledger.db.format-1")).expect("the copy");
-    let told: (i64, i64) = copy
-        .query_row(
-            "SELECT user_version, count(*) FROM pragma_user_version, submissions",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-        .expect("what it holds");
-    assert_eq!(told, (1, 4));
-}
-
-#[test]
-fn rows_are_known_in_the_order_of_commits_and_by_the_rules_of_their_first() {
+fn rows_are_known_in_the_order_of_commits_and_by_the_rules_of_each_submission() {
     let (_folder, ledger) = ledger();
-    let files = [b"p", b"q"].map(|name| candidate(name));
-    let claims = ledger.claim(&files, 0, |_| Place::Free).expect("claims");
-    let (p, q) = (claims[0].id, claims[1].id);
-    let rules =
-        |case_bytes_max| Rules { case_bytes_max, missing_cases_max: 3, neutralise_formulas: true };
-    let further = |cases| Outcome::Progressed { id: p, kind: None, cases, progress: progress() };
-    let done =
-        |id| Outcome::Finished(Finished { tally: Tally::from_counts([9; 4], 0), ..finished(id) });
-    for (rules, results) in [
-        (rules(1), vec![further(4)]),
-        (rules(2), vec![done(q), further(5)]),
-        (rules(1), vec![further(6), done(p)]),
-    ] {
-        ledger.grade_by(&rules).expect("recorded");
+    let claims = take(&ledger, &[b"p".as_slice(), b"q", b"team/r"].map(candidate), 0);
+    let [p, q, r] = [0, 1, 2].map(|i: usize| claims[i].id);
+    let rules = |case_bytes_max| Rules { case_bytes_max, ..RULES };
+    let further = |cases| progressed(&claims[0], cases, Progress { rules: rules(1), ..progress() });
+    let done = |id, by| {
+        let tally = Tally::from_counts([9; 4], 0);
+        Outcome::Finished(Finished { tally, rules: rules(by), ..finished(id) })
+    };
+    for results in
+        [vec![further(4)], vec![done(q, 2), further(5), done(r, 2)], vec![further(6), done(p, 1)]]
+    {
         ledger.commit(&Commit { results, ..Commit::default() }).expect("committed");
     }
-    let order = [("p", 1, 4), ("q", 2, 36), ("p", 3, 5), ("p", 4, 6), ("p", 5, 21)];
-    assert_eq!(pieces(&ledger), order.map(|(name, step, cases)| (name.to_owned(), step, cases)));
-    let records = ledger.records_of(&[q, p]).expect("records");
-    assert_eq!(
-        records.iter().map(|it| it.rules).collect::<Vec<_>>(),
-        [2, 1].map(|n| Some(rules(n)))
-    );
+    let order = [(1, p, 4), (2, q, 36), (3, p, 5), (5, p, 6), (6, p, 21)];
+    assert_eq!(pieces(&ledger, "loose.csv"), order);
+    assert_eq!(pieces(&ledger, "folders/team.csv"), [(4, r, 36)]);
+    let records = ledger.records().with_ids(&[q, p]).expect("records");
+    let by = records.iter().map(Record::rules).collect::<Vec<_>>();
+    assert_eq!(by, [2, 1].map(|n| Some(rules(n))));
     assert_eq!(records[1].graded, Some(Prefix { bytes: 7, blake3: [7; 32] }));
     let count = "SELECT count(*) FROM rules";
     let count: i64 = ledger.connection().query_row(count, [], |row| row.get(0)).expect("a count");
     assert_eq!(count, 2);
+}
+
+fn arrived_at(ledger: &Ledger, id: i64) -> i64 {
+    let query = "SELECT arrived_at FROM submissions WHERE id = ?";
+    ledger.connection().query_row(query, [id], |row| row.get(0)).expect("a time")
+}
+
+#[test]
+fn a_file_that_was_put_back_or_handed_in_again_keeps_its_first_time_of_arrival() {
+    let (_folder, ledger) = ledger();
+    let later = |signature| Candidate { arrived_at_ms: 70, signature, ..candidate(b"p") };
+    let signature = Signature::for_tests(100);
+    let first = &take(&ledger, &[candidate(b"p")], 100)[0];
+    assert_eq!(arrived_at(&ledger, first.id), 4);
+    let returned = Returned { id: first.id, name: first.name.clone(), inode: signature.identity.1 };
+    ledger.claims().release_returned(&[returned]).expect("released");
+    let changed = Signature { bytes: 101, ..signature };
+    let second = &take(&ledger, &[later(changed)], 100)[0];
+    assert_eq!((second.attempt, arrived_at(&ledger, second.id)), (1, 4));
+    let failed = Finished { status: Status::Failed, bytes: 101, ..finished(second.id) };
+    let results = vec![Outcome::Finished(failed)];
+    ledger.commit(&Commit { results, ..Commit::default() }).expect("committed");
+    let third = &take(&ledger, &[later(changed)], 100)[0];
+    assert_eq!((third.attempt, arrived_at(&ledger, third.id)), (2, 4));
+    // Another file of that name has a time of its own, though none later than it was taken.
+    let other = Signature { modified: (1, 1), ..signature };
+    let fourth = &take(&ledger, &[later(other)], 60)[0];
+    assert_eq!((fourth.attempt, arrived_at(&ledger, fourth.id)), (3, 60));
+}
+
+#[test]
+fn a_failed_submission_whose_place_is_taken_is_not_among_the_failed_ones() {
+    let (_folder, ledger) = ledger();
+    let first = &take(&ledger, &[candidate(b"p")], 0)[0];
+    let failed = Finished { status: Status::Failed, ..finished(first.id) };
+    let results = vec![Outcome::Finished(failed)];
+    ledger.commit(&Commit { results, ..Commit::default() }).expect("committed");
+    assert_eq!(ledger.records().failed().expect("failed ones").len(), 1);
+    let place = |name: &Name| {
+        if name.as_bytes() == b"p~2" { Place::Taken } else { Place::Free }
+    };
+    let second = &ledger.claims().take(&[candidate(b"p")], 0, "", place).expect("claims")[0];
+    assert_ne!(second.archived_as, first.archived_as);
+    assert_eq!(ledger.records().failed().expect("failed ones").len(), 1);
+    let other = Candidate { name: Name::from_bytes(*b"p"), ..candidate(b"p") };
+    ledger.connection().execute("DELETE FROM submissions WHERE attempt > 1", []).expect("gone");
+    ledger.connection().execute("UPDATE submissions SET name = 'q'", []).expect("renamed");
+    let third = &take(&ledger, &[other], 0)[0];
+    assert_eq!(third.archived_as, first.archived_as);
+    assert!(ledger.records().failed().expect("failed ones").is_empty());
 }
 
 #[test]

@@ -82,22 +82,6 @@ impl Sandbox {
         texts.map(|(text, report)| (report, text.unwrap_or_default())).collect()
     }
 
-    /// Makes the ledger, while nothing runs, one of format 1.
-    pub fn make_ledger_old(&self) {
-        const BACK: &str = "
-            DROP INDEX submissions_by_step;
-            ALTER TABLE submissions DROP COLUMN step;
-            ALTER TABLE submissions DROP COLUMN rules;
-            ALTER TABLE submissions DROP COLUMN graded_bytes;
-            ALTER TABLE submissions DROP COLUMN graded_blake3;
-            ALTER TABLE submissions DROP COLUMN tries;
-            ALTER TABLE reports DROP COLUMN order_known;
-            DROP TABLE chunks;
-            DROP TABLE rules;
-            PRAGMA user_version = 1;";
-        self.ledger().execute_batch(BACK).unwrap();
-    }
-
     /// No row is there twice, and the reports and the ledger agree.
     #[track_caller]
     pub fn rows_agree(&self) {

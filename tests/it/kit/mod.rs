@@ -14,7 +14,7 @@ pub mod reports;
 mod root;
 mod service;
 
-pub use root::Root;
+pub use root::{BOOT_ID, Root};
 pub use service::{Ended, Service};
 
 use island::Island;
@@ -59,6 +59,8 @@ pub struct Sandbox {
     limits: Vec<String>,
     /// The file to which strace writes the system calls of processes, if it does.
     calls: Option<PathBuf>,
+    /// Whether processes see the boot id of the root instead of the system's.
+    has_boot_id: bool,
 }
 
 /// The exit code and the output of a command that has ended.
@@ -108,6 +110,7 @@ impl Sandbox {
             island: None,
             limits: Vec::new(),
             calls: None,
+            has_boot_id: false,
         }
     }
 
@@ -201,6 +204,13 @@ impl Sandbox {
                 // The program is the process that is started, and strace comes beside it.
                 strace.args(["-D", "-f", "-qq", "-A", "-o"]).arg(calls).arg(program);
                 strace
+            }
+            (None, None) if self.has_boot_id => {
+                let mut unshare = Command::new("unshare");
+                let bind = format!("mount --bind \"$0\" {BOOT_ID} && exec \"$@\"");
+                unshare.args(["--mount", "--propagation", "private", "sh", "-c", &bind]);
+                unshare.arg(self.root.boot_id_file()).arg(program);
+                unshare
             }
             (None, None) if self.limits.is_empty() => Command::new(program),
             (None, None) => {
@@ -349,6 +359,22 @@ impl Sandbox {
         self.service.take().unwrap().kill();
     }
 
+    /// Lets processes that are started later see a boot id of the root's own; the caller has to be root.
+    pub fn use_boot_ids(&mut self) {
+        self.has_boot_id = true;
+        self.root.reboot();
+    }
+
+    /// Ends the service, if one runs, as a loss of power does.
+    pub fn lose_service(&mut self) {
+        drop(self.service.take());
+    }
+
+    /// Whether a service was started and not waited for.
+    pub fn is_running(&self) -> bool {
+        self.service.is_some()
+    }
+
     /// Waits for the end of the service.
     pub fn wait_for_end(&mut self) -> Ended {
         self.service.take().unwrap().wait_for_end()
@@ -402,6 +428,23 @@ impl Sandbox {
         let rows = self.submissions();
         assert_eq!(rows.len(), submissions, "{rows:#?}");
         rows
+    }
+
+    /// Waits until a file under the root has this text.
+    #[track_caller]
+    pub fn wait_for_text(&mut self, path: impl AsRef<Path>, text: &str) {
+        let path = self.path(path);
+        let what = format!("{} holds {text:?}", path.display());
+        self.wait_until(&what, |_| std::fs::read(&path).is_ok_and(|it| it == text.as_bytes()));
+    }
+
+    /// Waits until no report is to be rebuilt, as far as the service has noticed.
+    #[track_caller]
+    pub fn wait_until_rebuilt(&mut self) {
+        self.wait_until("all reports are rebuilt", |sandbox| {
+            let damaged = "SELECT count(*) FROM reports WHERE NOT whole";
+            sandbox.ledger().query_row(damaged, [], |row| row.get::<_, i64>(0)).unwrap() == 0
+        });
     }
 
     /// Waits until the inbox has been scanned from end to end, `times` times from now.

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 pub const NOBODY: u32 = 65_534;
 
 /// Programs that not every machine has, and how to get them.
-const PROGRAMS: [(&str, &str); 16] = [
+const PROGRAMS: [(&str, &str); 20] = [
     ("amtool", "apt-get install prometheus-alertmanager"),
     ("bash", "apt-get install bash"),
     ("cargo-deb", "cargo install cargo-deb@3.8.0 --locked"),
@@ -22,6 +22,9 @@ const PROGRAMS: [(&str, &str); 16] = [
     ("fish", "apt-get install fish"),
     ("groff", "apt-get install groff"),
     ("lintian", "apt-get install lintian"),
+    ("mkfs.btrfs", "apt-get install btrfs-progs"),
+    ("mkfs.ext4", "apt-get install e2fsprogs"),
+    ("mkfs.xfs", "apt-get install xfsprogs"),
     ("mandoc", "apt-get install mandoc"),
     ("prometheus", "apt-get install prometheus"),
     ("prometheus-alertmanager", "apt-get install prometheus-alertmanager"),
@@ -30,6 +33,7 @@ const PROGRAMS: [(&str, &str); 16] = [
     ("systemd-analyze", "apt-get install systemd"),
     ("systemd-sysusers", "apt-get install systemd"),
     ("systemd-tmpfiles", "apt-get install systemd"),
+    ("xfs_io", "apt-get install xfsprogs"),
     ("zsh", "apt-get install zsh"),
 ];
 
@@ -72,6 +76,15 @@ pub fn root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     let found = is_root.then_some(()).ok_or("this is another user".into());
     need("root", found, "run the tests as root").is_some()
+}
+
+/// Whether file systems in images can be made, mounted and shut down.
+pub fn loop_mounts() -> bool {
+    let has_loops = Path::new("/dev/loop-control").exists();
+    let found = has_loops.then_some(()).ok_or("there is no /dev/loop-control".into());
+    root()
+        && programs(&["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "xfs_io"])
+        && need("loop devices", found, "modprobe loop").is_some()
 }
 
 /// Whether a user without privileges can run the program: nobody if this is root, else this user.

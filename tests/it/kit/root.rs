@@ -1,6 +1,7 @@
 //! The root half of a sandbox: the folders that the service works on.
 
 use super::reports::{Row, rows};
+use gridmark::model::submission::Name;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,14 +13,20 @@ pub struct Root {
     folder: TempDir,
     /// The folder as this process sees it: processes on an island see it elsewhere.
     here: PathBuf,
+    /// Outside of the root, so that it does not go with its disk.
+    boot_id: TempDir,
 }
+
+/// Identifies the run of the system.
+pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 impl Root {
     /// An empty root in this folder.
     pub fn within(folder: &Path) -> Root {
         let folder = tempfile::Builder::new().prefix("gridmark-test-").tempdir_in(folder).unwrap();
         let here = folder.path().to_owned();
-        Root { folder, here }
+        let boot_id = tempfile::Builder::new().prefix("gridmark-boot-").tempdir().unwrap();
+        Root { folder, here, boot_id }
     }
 
     /// The same root, seen from outside of this island.
@@ -92,10 +99,28 @@ impl Root {
     /// attempt of its name, or was about to; the file had this inode in the inbox.
     pub fn claim(&self, name: &str, archived_as: &str, inode: u64, bytes: usize) {
         let claim = "INSERT INTO submissions
-            (name, attempt, archived_as, inode, received_at, bytes, state)
-            VALUES (?1, 1, ?2, ?3, 1234, ?4, 'claimed')";
-        let values = rusqlite::params![name, archived_as, inode as i64, bytes as i64];
+            (name, attempt, archived_as, report, arrived_at, received_at, bytes, state, inode,
+             modified_s, modified_ns, boot_id)
+            VALUES (?1, 1, ?2, ?3, 1234, 1234, ?4, 'claimed', ?5, 0, 0, ?6)";
+        let report = gridmark::model::rows::report_of(&Name::from_bytes(name)).to_string();
+        let boot_id = fs::read_to_string(self.boot_id_file());
+        let boot_id = boot_id.or_else(|_| fs::read_to_string(BOOT_ID)).unwrap();
+        let (bytes, inode, boot_id) = (bytes as i64, inode as i64, boot_id.trim());
+        let values = rusqlite::params![name, archived_as, report, bytes, inode, boot_id];
         self.ledger().execute(claim, values).unwrap();
+    }
+
+    /// The file with the boot id of this root, if it has one of its own.
+    pub fn boot_id_file(&self) -> PathBuf {
+        self.boot_id.path().join("boot_id")
+    }
+
+    /// Gives the root another boot id, as a start of the machine does.
+    pub fn reboot(&self) {
+        static BOOTS: AtomicU64 = AtomicU64::new(1);
+        let number = BOOTS.fetch_add(1, Ordering::Relaxed);
+        let text = format!("00000000-0000-4000-8000-{number:012x}\n");
+        fs::write(self.boot_id_file(), text).unwrap();
     }
 
     /// Gives everything under the root to this user.

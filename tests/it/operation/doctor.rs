@@ -169,7 +169,7 @@ fn it_reports_the_running_service_and_does_not_disturb_it() {
         sandbox.service().get("/readyz").starts_with("HTTP/1.1 503 ")
     });
     let output = examine(&sandbox);
-    fails(&output, "service", &[&process, "is not ready: ", "cannot write the report"]);
+    fails(&output, "service", &[&process, "is not ready: ", "cannot rebuild the report"]);
     fails(&output, "reports", &["is not a folder", "paths.reports"]);
 }
 
@@ -442,8 +442,8 @@ fn a_ledger_that_cannot_be_used_is_a_failure() {
     let known = format(&sandbox);
     change(&sandbox, 99);
     fails(&examine(&sandbox), "ledger", &["has format 99", "use the newest gridmark"]);
-    change(&sandbox, 1);
-    has(&examine(&sandbox), "ledger", "warn", &["has format 1", "upgrades it", "backup"]);
+    change(&sandbox, 0);
+    has(&examine(&sandbox), "ledger", "warn", &["has format 0", "upgrades it", "backup"]);
     change(&sandbox, known);
     has(&examine(&sandbox), "ledger", "ok ", &["is sound: 1 submissions"]);
     let whole = fs::read(sandbox.path("state/ledger.db")).unwrap();

@@ -1,87 +1,45 @@
-//! A newer gridmark takes over what an older one has written, and an older one refuses what is newer.
+//! A gridmark refuses a ledger that it does not know, and changes nothing.
 
-use super::{grade, interleaved};
-use crate::kit::cases::classic;
+use super::grade;
+use crate::kit::Sandbox;
+use crate::kit::cases::some;
 use std::fs;
 
-/// Promise P2.
-#[test]
-fn a_root_of_the_first_format_is_upgraded_and_its_reports_can_be_rebuilt() {
-    let mut sandbox = interleaved();
-    sandbox.start();
-    sandbox.wait_for(42);
-    sandbox.stop();
-    let before = sandbox.report_bytes();
-    sandbox.make_ledger_old();
-    let outcome = sandbox.run("verify", &[] as &[&str]);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.stdout);
-    assert!(
-        outcome.stderr.contains("has the older format 1; start the service once"),
-        "{}",
-        outcome.stderr
-    );
+/// A sandbox with marks and the bytes of its ledger, changed by this statement.
+fn with_ledger(change: &str) -> (Sandbox, Vec<u8>) {
+    let mut sandbox = Sandbox::new();
+    sandbox.rename_in("team/p", some(1));
     grade(&mut sandbox);
-    assert!(sandbox.has("state/ledger.db.format-1"));
-    assert_eq!(sandbox.report_bytes(), before);
-    sandbox.agrees();
-    fs::remove_dir_all(sandbox.path("reports")).unwrap();
-    grade(&mut sandbox);
-    assert_eq!(sandbox.report_bytes(), before);
-    sandbox.rename_in("team/later", classic(3, "YN"));
-    grade(&mut sandbox);
-    sandbox.agrees();
+    sandbox.ledger().execute_batch(change).unwrap();
+    let ledger = fs::read(sandbox.path("state/ledger.db")).unwrap();
+    (sandbox, ledger)
 }
 
-#[test]
-fn a_large_file_begun_by_an_older_gridmark_is_finished() {
-    let mut sandbox = interleaved();
-    sandbox.start_unready();
-    sandbox.wait_until("a large file is begun", |sandbox| {
-        sandbox.rows("folders/team.csv").iter().any(|row| row.get("submission").contains("large"))
-    });
-    sandbox.kill();
-    sandbox.make_ledger_old();
-    grade(&mut sandbox);
-    assert_eq!(sandbox.submissions().len(), 42);
-    sandbox.agrees();
-    let before = sandbox.report_bytes();
-    fs::remove_dir_all(sandbox.path("reports")).unwrap();
-    grade(&mut sandbox);
-    assert_eq!(sandbox.report_bytes(), before);
-}
-
-#[test]
-fn if_reports_do_not_show_their_order_it_is_guessed_and_reported() {
-    let mut sandbox = interleaved();
-    grade(&mut sandbox);
-    let team = sandbox.path("reports/folders/team.csv");
-    let edited = fs::read_to_string(&team).unwrap().replace("team/small 0,", "team/smell 0,");
-    fs::write(&team, edited).unwrap();
-    sandbox.make_ledger_old();
-    let ended = sandbox.once();
-    let log = String::from_utf8(ended.stderr).unwrap();
-    assert_eq!(ended.status.code(), Some(0), "{log}");
-    assert!(log.contains("the order of its rows is not known"), "{log}");
-    assert_eq!(sandbox.run("verify", &[] as &[&str]).code, Some(1));
-    assert_eq!(sandbox.run("verify", &["--repair"]).code, Some(0));
-    sandbox.agrees();
-}
-
-#[test]
-fn a_newer_ledger_is_refused_and_the_copy_from_before_works() {
-    let mut sandbox = interleaved();
-    grade(&mut sandbox);
-    sandbox.make_ledger_old();
-    grade(&mut sandbox);
-    sandbox.ledger().pragma_update(None, "user_version", 4).unwrap();
+#[track_caller]
+fn refuses(change: &str, words: &[&str]) {
+    let (mut sandbox, ledger) = with_ledger(change);
     let reports = sandbox.report_bytes();
     let ended = sandbox.once();
     let stderr = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("has format 4, and this gridmark knows formats up to 3"), "{stderr}");
-    assert!(stderr.contains("use the newer gridmark that wrote it"), "{stderr}");
+    let verified = sandbox.run("verify", &[] as &[&str]);
+    assert_eq!(verified.code, Some(2), "{}", verified.stdout);
+    for word in words {
+        assert!(stderr.contains(word), "{word}: {stderr}");
+        assert!(verified.stderr.contains(word), "{word}: {}", verified.stderr);
+    }
     assert_eq!(sandbox.report_bytes(), reports);
-    fs::rename(sandbox.path("state/ledger.db.format-1"), sandbox.path("state/ledger.db")).unwrap();
-    grade(&mut sandbox);
-    sandbox.agrees();
+    assert_eq!(fs::read(sandbox.path("state/ledger.db")).unwrap(), ledger);
+}
+
+#[test]
+fn a_ledger_of_a_newer_gridmark_is_refused() {
+    let words = ["has format 2, and this gridmark knows formats up to 1", "use the newer gridmark"];
+    refuses("PRAGMA user_version = 2", &words);
+}
+
+#[test]
+fn a_ledger_of_a_trial_version_is_refused_by_name() {
+    let words = ["ledger.db is not a ledger of a released gridmark", "move it and the reports"];
+    refuses("PRAGMA application_id = 0; PRAGMA user_version = 3", &words);
 }

@@ -150,6 +150,7 @@ fn rows_of_missing_or_changed_files_are_listed_and_never_invented() {
     assert_eq!(sandbox.text(TEAM), rest);
     fs::remove_file(sandbox.path(TEAM)).unwrap();
     sandbox.start();
+    sandbox.wait_for_text(TEAM, &rest);
     assert_eq!(sandbox.service().metrics().of("gridmark_rebuild_errors_total"), 2.0);
     sandbox.stop();
     assert_eq!(sandbox.text(TEAM), rest);

@@ -223,6 +223,7 @@ fn delete_while_it_runs(folder: &str) {
     sandbox.wait_until("all are graded", |sandbox| sandbox.submissions().len() == 4);
     sandbox.wait_until("it is there again", |sandbox| sandbox.has(folder));
     sandbox.wait_until("it is ready", is_ready);
+    sandbox.wait_until_rebuilt();
     check_cases(&sandbox.rows("folders/team.csv"), 4);
     sandbox.stop();
     sandbox.start();

@@ -153,19 +153,6 @@ const REBUILDING: Scenario = Scenario {
     ],
 };
 
-/// The ledger is an older one.
-const MIGRATING: Scenario = Scenario {
-    prepare: || {
-        let mut sandbox = sandbox();
-        drop_all(&sandbox, 0);
-        well(&sandbox.once());
-        sandbox.make_ledger_old();
-        Some(sandbox.into())
-    },
-    meanwhile: |sandbox| drop_all(sandbox, 1),
-    points: &[Point::LedgerCopied, Point::LedgerHalfMigrated],
-};
-
 /// An earlier run has died already.
 const RECOVERING: Scenario = Scenario {
     prepare: || {
@@ -316,11 +303,6 @@ fn a_crash_while_reports_are_rebuilt_changes_no_report() {
     crash_everywhere(&REBUILDING);
 }
 
-#[test]
-fn a_crash_while_an_older_ledger_is_upgraded_changes_no_report() {
-    crash_everywhere(&MIGRATING);
-}
-
 /// Promise P4.
 #[test]
 fn a_crash_during_recovery_changes_no_report() {
@@ -329,17 +311,8 @@ fn a_crash_during_recovery_changes_no_report() {
 
 #[test]
 fn every_fail_point_is_tested() {
-    let scenarios = [
-        GRADING,
-        PUBLISHING,
-        FAR,
-        RELEASING,
-        PUTTING_BACK,
-        FAILING,
-        REBUILDING,
-        MIGRATING,
-        RECOVERING,
-    ];
+    let scenarios =
+        [GRADING, PUBLISHING, FAR, RELEASING, PUTTING_BACK, FAILING, REBUILDING, RECOVERING];
     let died_at: Vec<Point> =
         scenarios.iter().flat_map(|scenario| scenario.points).copied().collect();
     let names = |points: &[Point]| points.iter().map(|point| point.name()).collect::<BTreeSet<_>>();

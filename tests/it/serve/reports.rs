@@ -25,6 +25,7 @@ fn third(sandbox: &mut Sandbox) {
 fn third_after(sandbox: &mut Sandbox, submissions: usize) {
     sandbox.rename_in("team/3", classic(3, "Y"));
     sandbox.wait_for(submissions + 1);
+    sandbox.wait_until_rebuilt();
 }
 
 fn names(sandbox: &Sandbox) -> Vec<String> {
@@ -76,7 +77,7 @@ fn a_report_that_became_longer_while_nothing_ran_is_set_aside_and_rebuilt() {
             let edited = edit(&before);
             fs::write(sandbox.path(report), &edited).unwrap();
             sandbox.start();
-            assert_eq!(sandbox.text(report), before);
+            sandbox.wait_for_text(report, &before);
             assert_eq!(sandbox.text(format!("{report}.aside-{n}")), edited);
             sandbox.stop();
         }
@@ -101,7 +102,9 @@ fn rows_unknown_to_a_restored_ledger_are_set_aside() {
     fs::remove_dir_all(&state).unwrap();
     copy_folder(&kept, &state);
     sandbox.start();
-    assert_eq!(reports.map(|report| sandbox.text(report)), before);
+    for (report, before) in reports.iter().zip(&before) {
+        sandbox.wait_for_text(report, before);
+    }
     assert_eq!(reports.map(|report| sandbox.text(format!("{report}.aside-1"))), all);
 }
 
@@ -151,6 +154,7 @@ fn a_report_that_is_written_to_in_place_while_it_runs_is_set_aside_and_rebuilt()
         fs::write(sandbox.path(REPORT), &edited).unwrap();
         sandbox.rename_in(format!("team/{n}"), classic(n, "Y"));
         sandbox.wait_for(n);
+        sandbox.wait_until_rebuilt();
         wanted.push(format!("team/{n}|1"));
         assert_eq!(names(&sandbox), wanted);
         assert_eq!(sandbox.text(format!("{REPORT}.aside-{}", n - 2)), edited);
@@ -179,7 +183,10 @@ fn all_reports_are_rebuilt_from_ledger_and_archive() {
     let before = reports.map(|report| sandbox.text(format!("reports/{report}")));
     fs::remove_dir_all(sandbox.path("reports")).unwrap();
     sandbox.start();
-    assert_eq!(reports.map(|report| sandbox.text(format!("reports/{report}"))), before);
+    for (report, before) in reports.iter().zip(&before) {
+        sandbox.wait_for_text(format!("reports/{report}"), before);
+    }
+    sandbox.wait_until_rebuilt();
     assert_eq!(sandbox.service().metrics().of("gridmark_reports_restored_total"), 3.0);
     // And they go on from there.
     third_after(&mut sandbox, 3);
@@ -297,6 +304,7 @@ fn reports_that_are_replaced_again_and_again_under_load_hold_every_row_once() {
         }
     }
     sandbox.wait_for(150);
+    sandbox.wait_until_rebuilt();
     sandbox.stop();
     let mut rows = names(&sandbox);
     rows.sort();
@@ -324,6 +332,7 @@ fn changes_of_a_report_that_is_not_kept_open_are_noticed() {
             fs::rename(file, sandbox.path(format!("inbox/{i}/{round}"))).unwrap();
         }
         sandbox.wait_for(round * 40);
+        sandbox.wait_until_rebuilt();
         for i in 0..40 {
             let report = sandbox.path(format!("reports/folders/{i}.csv"));
             let mut edited = fs::read_to_string(&report).unwrap();

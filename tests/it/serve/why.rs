@@ -171,10 +171,10 @@ fn never_seen_and_cannot_answer_differ() {
     sandbox.ledger().pragma_update(None, "user_version", 99).unwrap();
     let outcome = why(&sandbox, "p");
     assert!(outcome.code == Some(2) && outcome.stderr.contains("has format 99"), "{outcome:?}");
-    sandbox.ledger().pragma_update(None, "user_version", 1).unwrap();
+    sandbox.ledger().pragma_update(None, "user_version", 0).unwrap();
     let outcome = why(&sandbox, "p");
     assert!(
-        outcome.code == Some(2) && outcome.stderr.contains("the older format 1"),
+        outcome.code == Some(2) && outcome.stderr.contains("the older format 0"),
         "{outcome:?}"
     );
 }
@@ -237,17 +237,17 @@ fn submissions_in_flight_and_waiting_for_room_are_reported() {
 
     // Marks that cannot be written.
     sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "nobody");
-    fs::remove_dir_all(sandbox.path("reports")).unwrap();
     sandbox.start();
     sandbox.wait_for(2);
-    fs::remove_dir_all(sandbox.path("reports")).unwrap();
-    sandbox.write("reports", "no folder");
-    sandbox.rename_in("r", hexudoku(1));
+    sandbox.stop();
+    sandbox.set("publish.disk_free_bytes_min", i64::MAX);
+    sandbox.write("archive/r", hexudoku(1));
+    sandbox.claim("r", "r", 1, hexudoku(1).len());
+    sandbox.start_unready();
     sandbox.wait_until("it is in flight", |sandbox| {
         let outcome = why(sandbox, "r");
         let first = "r: taken as attempt 1; it is being graded, or its marks are being written";
-        outcome.first() == first
-            && outcome.stdout.contains("the service is not ready: cannot write")
+        outcome.first() == first && outcome.stdout.contains("the service is not ready: the disk")
     });
 }
 

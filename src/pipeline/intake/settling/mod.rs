@@ -71,6 +71,13 @@ impl FileState {
         }
     }
 
+    /// When its inode changed last, in milliseconds since 1970 UTC: renaming it into the inbox and writing to
+    /// it both change it.
+    pub(super) fn changed_at_ms(&self) -> i64 {
+        let (seconds, nanoseconds) = self.changed;
+        seconds.saturating_mul(1_000).saturating_add(nanoseconds / 1_000_000)
+    }
+
     /// What a write event says about its writer. A new link to a file looks like a write.
     fn writer(&self) -> Writer {
         if self.linked { Writer::Unknown } else { Writer::Writing }

@@ -1,39 +1,44 @@
-//! Reports that were damaged are written anew, from the ledger and the archive, before anything is
-//! added to them: the same bytes as before.
+//! Rebuilds reports from the ledger and the archive: the same bytes as before.
 //!
-//! Where the file of a submission is gone or changed, its rows cannot be had again. They are left out,
-//! never invented; what stood in the report is kept aside, and it is told whose rows are missing.
+//! The ledger knows the order of rows, the archive holds the files, and the same bytes get the same marks.
+//! Where the file of a submission is gone or changed, its rows cannot be rebuilt. They are left out, never
+//! invented; the damaged report is set aside, and the log says whose rows are missing.
+//!
+//! A report is rebuilt in steps of a few thousand submissions, so that the ledger is never blocked for
+//! long and memory is bounded, and so that a rebuild can catch up with a service that goes on committing.
 
-mod order;
 mod source;
 
-pub use source::Why;
+pub use source::GapReason;
+use source::Streams;
 
 use crate::config::Settings;
 use crate::model::escape;
-use crate::model::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, report_of, submission_row};
-use crate::model::submission::{Name, Rules, Tally};
+use crate::model::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, submission_row};
+use crate::model::submission::{Name, Rules, Signature, Tally};
 use crate::store::archive::Archive;
+use crate::store::durable::sync_new_file;
 use crate::store::fail_point::Point;
-use crate::store::ledger::{self, Ledger, Piece, Record, Report};
+use crate::store::ledger::{self, Ledger, Record};
 use crate::store::owner::{give, make_folders};
 use crate::store::reports::aside::{beside, set_aside};
-use crate::store::reports::uncommitted::Uncommitted;
 use crate::telemetry::emit;
 use gridmark_core::Kind;
 use gridmark_core::judge::{Judge, Tier};
-use std::collections::HashMap;
 use std::fs::{File, Permissions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why a report cannot be written anew.
+/// How many submissions or pieces of them are rebuilt in one step.
+const STEP_MAX: usize = 4_096;
+
+/// Why a report cannot be rebuilt.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It cannot be written, or a file changed while it was read.
-    #[error("cannot write the report {} anew", escape::path(path))]
+    #[error("cannot rebuild the report {}", escape::path(path))]
     Report {
         /// The report.
         path: PathBuf,
@@ -45,44 +50,55 @@ pub enum Error {
     Ledger(#[from] ledger::Error),
 }
 
-/// What reports are written anew from.
+/// What reports are rebuilt from.
 pub struct Rebuild {
     ledger: Arc<Ledger>,
     archive: Arc<Archive>,
     reports: PathBuf,
     judge: Judge,
-    /// The rules in force, for submissions of which it was not noted by which they were graded.
-    rules: Rules,
     chunk_bytes_max: usize,
     chunk_cases_max: usize,
     /// Whether small submissions are marked side by side.
     is_parallel: bool,
-    /// Called whenever a part of a report is written.
-    on_part: Box<dyn Fn() + Send + Sync>,
 }
 
-/// What came of writing a report anew.
+/// The result of a rebuild.
 #[derive(Debug)]
-pub enum Anew {
-    /// It stands in its place.
+pub enum Rebuilt {
+    /// The report is in its place.
     Written {
-        /// Where what stood there is kept, if anything did.
+        /// Where what stood there was set aside, if anything did.
         aside: Option<PathBuf>,
     },
-    /// The very same bytes stood there already, and stand there still.
+    /// The very same bytes stood there already, and were left.
     Same,
+}
+
+/// A report file and how we left it: a later change by somebody else shows.
+pub struct OpenFile {
+    /// The file, open for reading and writing.
+    pub file: File,
+    /// Its signature when its bytes were known to be right.
+    pub left: Signature,
+}
+
+impl OpenFile {
+    fn of(file: File) -> io::Result<OpenFile> {
+        let left = Signature::of(&file.metadata()?);
+        Ok(OpenFile { file, left })
+    }
 }
 
 /// Where the rows of a report go, in their order.
 pub trait Sink {
-    /// These are the next.
+    /// The next rows.
     ///
     /// # Errors
     ///
     /// If they cannot be written.
     fn rows(&mut self, rows: &[u8]) -> io::Result<()>;
 
-    /// The next ones are those of some cases of a submission, and cannot be had.
+    /// The next rows, those of some cases of a submission, cannot be rebuilt.
     ///
     /// # Errors
     ///
@@ -93,20 +109,40 @@ pub trait Sink {
     fn marked(&mut self, _record: &Record, _kind: Option<Kind>, _tally: &Tally) {}
 }
 
-/// Rows that cannot be had again.
+/// Rows that cannot be rebuilt.
 pub struct Gap<'a> {
-    /// Whose they are.
+    /// The submission.
     pub record: &'a Record,
-    /// By which rules they were written.
+    /// By which rules the rows were written.
     pub rules: Rules,
     /// The number of the first case.
     pub first_case: u64,
     /// How many cases.
     pub cases: u64,
     /// Why.
-    pub why: &'a Why,
-    /// Whether this is the first gap for this submission.
+    pub why: &'a GapReason,
+    /// Whether this is the first gap of this submission.
     pub is_first: bool,
+}
+
+/// How far a report is rebuilt.
+#[derive(Default)]
+pub struct Cursor {
+    /// The step of the last rows.
+    after: i64,
+    /// Large submissions of which some cases are rebuilt.
+    streams: Streams,
+}
+
+/// A report that is being rebuilt, in a file beside its place.
+pub struct Part {
+    report: Name,
+    /// The report, the file that is written, and the folder of both.
+    path: PathBuf,
+    part: PathBuf,
+    folder: PathBuf,
+    out: BufWriter<File>,
+    cursor: Cursor,
 }
 
 /// The rules that the settings give.
@@ -118,30 +154,8 @@ pub fn rules(settings: &Settings) -> Rules {
     }
 }
 
-/// The pieces of each of these reports, in their order.
-///
-/// # Errors
-///
-/// If the ledger cannot be read.
-pub fn pieces<'a>(
-    ledger: &Ledger,
-    reports: impl Iterator<Item = &'a Name>,
-) -> Result<HashMap<Name, Vec<Piece>>, ledger::Error> {
-    let mut pieces: HashMap<Name, Vec<Piece>> =
-        reports.map(|report| (report.clone(), Vec::new())).collect();
-    ledger.for_each_piece(|name, piece| {
-        if let Some(pieces) = pieces.get_mut(&report_of(name)) {
-            pieces.push(piece);
-        }
-    })?;
-    for pieces in pieces.values_mut() {
-        pieces.sort_unstable_by_key(|piece| piece.step);
-    }
-    Ok(pieces)
-}
-
 impl Rebuild {
-    /// What writes the reports of these settings anew, one submission after the other.
+    /// Rebuilds the reports of these settings, one submission after the other.
     pub fn new(
         settings: &Settings,
         tier: Tier,
@@ -153,11 +167,9 @@ impl Rebuild {
             archive,
             reports: settings.paths.reports(),
             judge: Judge::new(tier),
-            rules: rules(settings),
             chunk_bytes_max: settings.grade.chunk_bytes_max,
             chunk_cases_max: settings.grade.chunk_cases_max,
             is_parallel: false,
-            on_part: Box::new(|| {}),
         }
     }
 
@@ -166,92 +178,114 @@ impl Rebuild {
         Rebuild { is_parallel: true, ..self }
     }
 
-    /// The same, which calls this whenever a part of a report is written.
-    pub fn telling(self, on_part: Box<dyn Fn() + Send + Sync>) -> Rebuild {
-        Rebuild { on_part, ..self }
-    }
-
-    /// Writes every report anew that is damaged.
+    /// Rebuilds a report from beginning to end. What stands in its place is set aside.
     ///
     /// # Errors
     ///
-    /// If one cannot be written, or the ledger cannot be used; the next start tries again.
-    pub fn run(&self) -> Result<(), Error> {
-        let uncommitted = Uncommitted::rows(&self.ledger)?;
-        let mut damaged = self.ledger.reports()?;
-        damaged.retain(|report| !is_whole(report, &self.path_of(&report.path), &uncommitted));
-        if damaged.is_empty() {
-            return Ok(());
-        }
-        let pieces = pieces(&self.ledger, damaged.iter().map(|report| &report.path))?;
-        for Report { path, .. } in &damaged {
-            self.write_pieces(path, pieces.get(path).map_or(&[], Vec::as_slice))?;
-        }
-        Ok(())
-    }
-
-    /// Writes a report anew: all rows that are committed. What else stands in its place is kept aside.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written, or the ledger cannot be used; the next start tries again.
-    pub fn write_anew(&self, report: &Name) -> Result<Anew, Error> {
-        let pieces = pieces(&self.ledger, std::iter::once(report))?;
-        self.write_pieces(report, pieces.get(report).map_or(&[], Vec::as_slice))
-    }
-
-    fn write_pieces(&self, report: &Name, pieces: &[Piece]) -> Result<Anew, Error> {
-        let path = &self.path_of(report);
-        let failed = |source| Error::Report { path: path.to_owned(), source };
-        self.ledger.report_is_damaged(report)?;
+    /// If it cannot be written, or the ledger cannot be used; the report stays marked as damaged.
+    pub fn rebuild(&self, report: &Name) -> Result<Rebuilt, Error> {
+        self.ledger.reports().mark_damaged(report)?;
         Point::ReportDamaged.pass();
-        let part = beside(path, ".part");
-        let folder = path.parent().unwrap_or(Path::new("."));
-        make_folders(folder).map_err(failed)?;
-        let out = BufWriter::new(new_part(&part, path, folder).map_err(failed)?);
-        let mut out = Part { out, on_part: &*self.on_part };
-        self.rows_of(report, pieces, &mut out)?;
-        let file = out.out.into_inner().map_err(|error| failed(error.into_error()))?;
+        let mut part = self.begin(report)?;
+        while self.step(&mut part)? {}
+        self.finish(part).map(|(rebuilt, _)| rebuilt)
+    }
+
+    /// Begins to rebuild a report.
+    ///
+    /// # Errors
+    ///
+    /// If its file cannot be made.
+    pub fn begin(&self, report: &Name) -> Result<Part, Error> {
+        let path = self.path_of(report);
+        let failed = |source| Error::Report { path: path.clone(), source };
+        let part = beside(&path, ".part");
+        let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
+        make_folders(&folder).map_err(failed)?;
+        let mut out = BufWriter::new(new_part(&part, &path, &folder).map_err(failed)?);
+        out.write_all(header_of(report).as_bytes()).map_err(failed)?;
+        Ok(Part { report: report.clone(), path, part, folder, out, cursor: Cursor::default() })
+    }
+
+    /// Rebuilds the next rows; `false` if there are no more at the moment.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written, a file changes while it is read, or the ledger cannot be used.
+    pub fn step(&self, part: &mut Part) -> Result<bool, Error> {
+        let Part { report, cursor, out, .. } = part;
+        self.next_rows(report, cursor, out)
+    }
+
+    /// Makes a report durable that is rebuilt up to everything that is committed, and puts it into its
+    /// place. Nothing may be committed meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written, or the ledger cannot be used.
+    pub fn finish(&self, part: Part) -> Result<(Rebuilt, OpenFile), Error> {
+        let Part { report, path, part, folder, out, .. } = part;
+        let failed = |source| Error::Report { path: path.clone(), source };
+        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
         file.sync_all().map_err(failed)?;
         Point::ReportWritten.pass();
-        let length = file.metadata().map_err(failed)?.len();
-        let is_same = holds_the_same(path, &part, length).map_err(failed)?;
-        let anew = if is_same {
-            std::fs::remove_file(&part).map_err(failed)?;
-            Anew::Same
-        } else {
-            Anew::Written { aside: put(report, &part, path).map_err(failed)? }
+        let new = OpenFile::of(file).map_err(failed)?;
+        let length = new.left.bytes;
+        let (rebuilt, file) = match same(&path, &part, length).map_err(failed)? {
+            Some(there) => {
+                std::fs::remove_file(&part).map_err(failed)?;
+                (Rebuilt::Same, there)
+            }
+            None => (Rebuilt::Written { aside: put(&report, &part, &path).map_err(failed)? }, new),
         };
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        sync_new_file(&file.file, &folder).map_err(failed)?;
         Point::ReportNamed.pass();
-        self.ledger.report_is_whole(report, length)?;
-        if !is_same {
-            emit::report_restored(report, NOT_AS_LEFT);
+        self.ledger.reports().mark_whole(&report, length)?;
+        if matches!(rebuilt, Rebuilt::Written { .. }) {
+            emit::report_restored(&report, NOT_AS_LEFT);
         }
-        Ok(anew)
+        Ok((rebuilt, file))
     }
 
-    /// Gives all rows of a report to `sink`, the header first. `pieces` are those of this report.
+    /// Gives all rows of a report to `sink`, the header first.
     ///
     /// # Errors
     ///
     /// If the sink fails, the ledger cannot be read, or a file changes while it is read.
-    pub fn rows_of(
+    pub fn rows_of(&self, report: &Name, sink: &mut impl Sink) -> Result<(), Error> {
+        let failed = |source| Error::Report { path: self.path_of(report), source };
+        sink.rows(header_of(report).as_bytes()).map_err(failed)?;
+        let mut cursor = Cursor::default();
+        while self.next_rows(report, &mut cursor, sink)? {}
+        Ok(())
+    }
+
+    fn next_rows(
         &self,
         report: &Name,
-        pieces: &[Piece],
+        cursor: &mut Cursor,
         sink: &mut impl Sink,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let failed = |source| Error::Report { path: self.path_of(report), source };
-        if report.as_bytes() == SUBMISSIONS {
-            sink.rows(SUBMISSION_HEADER.as_bytes()).map_err(failed)?;
-            return self.ledger.for_each_finished(|record, done| {
-                let neutralise = record.rules.unwrap_or(self.rules).neutralise_formulas;
-                sink.rows(&submission_row(&record.claimed, done, neutralise)).map_err(failed)
-            });
+        if report.as_bytes() != SUBMISSIONS {
+            let mut pieces = self.ledger.reports().pieces(report, cursor.after, STEP_MAX)?;
+            let Some(last) = pieces.last() else {
+                return Ok(false);
+            };
+            cursor.after = last.step;
+            pieces.retain(|piece| piece.cases > 0);
+            self.case_rows(&pieces, &mut cursor.streams, sink, &failed)?;
+            return Ok(true);
         }
-        sink.rows(CASE_HEADER.as_bytes()).map_err(failed)?;
-        self.case_rows(pieces, sink, &failed)
+        let records = self.ledger.records().finished_after(cursor.after, STEP_MAX)?;
+        for (step, record) in &records {
+            if let Some(done) = &record.finished {
+                let row = submission_row(&record.claimed, done, done.rules.neutralise_formulas);
+                sink.rows(&row).map_err(failed)?;
+            }
+            cursor.after = *step;
+        }
+        Ok(!records.is_empty())
     }
 
     fn path_of(&self, report: &Name) -> PathBuf {
@@ -259,15 +293,19 @@ impl Rebuild {
     }
 }
 
-/// A new file for the report at `path` in `folder`, which is called `part` until it is whole. If the
-/// report is there, and no other user's, it keeps its mode.
+fn header_of(report: &Name) -> &'static str {
+    if report.as_bytes() == SUBMISSIONS { SUBMISSION_HEADER } else { CASE_HEADER }
+}
+
+/// A new file for the report at `path` in `folder`, which is called `part` until it is complete. If the
+/// report exists and belongs to the same user, the new one gets its mode.
 fn new_part(part: &Path, path: &Path, folder: &Path) -> io::Result<File> {
     match std::fs::remove_file(part) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    // What somebody puts there now is not written to.
-    let file = File::create_new(part)?;
+    // A file that somebody puts there now is not written to.
+    let file = File::options().read(true).write(true).create_new(true).open(part)?;
     give(&file, &rustix::fs::stat(folder)?)?;
     let ours = file.metadata()?;
     if let Ok(found) = path.symlink_metadata()
@@ -279,20 +317,20 @@ fn new_part(part: &Path, path: &Path, folder: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether the file at `path` holds the very bytes, `length` of them, that the new one holds; then it
-/// is made durable.
-fn holds_the_same(path: &Path, part: &Path, length: u64) -> io::Result<bool> {
+/// The file at `path`, if it holds the same bytes as the new one, `length` of them.
+fn same(path: &Path, part: &Path, length: u64) -> io::Result<Option<OpenFile>> {
     let is_like = |found: std::fs::Metadata| found.is_file() && found.len() == length;
     if !path.symlink_metadata().is_ok_and(is_like) {
-        return Ok(false);
+        return Ok(None);
     }
-    let Ok(there) = File::open(path) else { return Ok(false) };
-    let (mut one, mut other) = (BufReader::new(&there), BufReader::new(File::open(part)?));
+    let Ok(there) = File::options().read(true).write(true).open(path) else { return Ok(None) };
+    let there = OpenFile::of(there)?;
+    let (mut one, mut other) = (BufReader::new(&there.file), BufReader::new(File::open(part)?));
     loop {
         let (a, b) = (one.fill_buf()?, other.fill_buf()?);
         let most = a.len().min(b.len());
         if a[..most] != b[..most] || a.is_empty() != b.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
         if most == 0 {
             break;
@@ -300,12 +338,10 @@ fn holds_the_same(path: &Path, part: &Path, length: u64) -> io::Result<bool> {
         one.consume(most);
         other.consume(most);
     }
-    there.sync_all()?;
-    Ok(true)
+    Ok(Some(there))
 }
 
-/// Puts a report that is whole into its place, and keeps aside what stands there; where, if anything
-/// does.
+/// Puts a rebuilt report into its place, and sets aside what stands there; returns where.
 fn put(report: &Name, part: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
     let mut aside = None;
     if path.symlink_metadata().is_ok() {
@@ -316,19 +352,12 @@ fn put(report: &Name, part: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
     Ok(aside)
 }
 
-/// A report that is written.
-struct Part<'a> {
-    out: BufWriter<File>,
-    on_part: &'a (dyn Fn() + Send + Sync),
-}
-
-impl Sink for Part<'_> {
+impl Sink for BufWriter<File> {
     fn rows(&mut self, rows: &[u8]) -> io::Result<()> {
         Point::ReportHalfWritten.pass_or(|| {
-            let _ = self.out.flush();
+            let _ = self.flush();
         });
-        (self.on_part)();
-        self.out.write_all(rows)
+        self.write_all(rows)
     }
 
     fn gap(&mut self, gap: &Gap<'_>) -> io::Result<()> {
@@ -339,19 +368,5 @@ impl Sink for Part<'_> {
     }
 }
 
-/// Why a report is written anew.
+/// Why a report is rebuilt.
 const NOT_AS_LEFT: &str = "it was not as gridmark had left it";
-
-/// Whether all that was committed to a report is still there, and nothing else but rows of ours. One
-/// that cannot be read is told when rows are to be appended to it.
-fn is_whole(report: &Report, path: &Path, uncommitted: &Uncommitted) -> bool {
-    let length = report.length;
-    match path.symlink_metadata() {
-        _ if !report.whole => false,
-        Ok(found) if found.is_file() && found.len() > length => {
-            uncommitted.explains(&report.path, path, length).unwrap_or(true)
-        }
-        Ok(found) if found.is_file() && found.len() == length => true,
-        _ => length == 0,
-    }
-}

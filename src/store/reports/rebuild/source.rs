@@ -1,4 +1,4 @@
-//! Rows had again: the files of submissions, made sure of and marked once more.
+//! The rows of a report: the files of its submissions, checked against the ledger and marked again.
 
 use super::{Error, Gap, Rebuild, Sink};
 use crate::model::chunks::{Chunk, Chunks, read_whole};
@@ -22,45 +22,42 @@ use std::io::{self, Seek};
 const SMALL_BYTES_MAX: u64 = 256 << 10;
 const SMALL_CASES_MAX: u64 = 4_096;
 
-/// So many pieces are looked at together, unless they are large.
+/// At most this many pieces are marked together, with at most this many bytes and cases.
 const TOGETHER_PIECES_MAX: usize = 256;
 const TOGETHER_BYTES_MAX: u64 = 8 << 20;
 const TOGETHER_CASES_MAX: u64 = 32_768;
 
-/// Why rows cannot be had again.
+/// GapReason rows cannot be rebuilt.
 #[derive(Debug)]
-pub enum Why {
+pub enum GapReason {
     /// The file is gone.
     Gone,
     /// It cannot be read.
     Unreadable(io::Error),
     /// It is not what was graded.
     Changed(String),
-    /// It is not known what was graded.
-    Unknown,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for GapReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Gone => f.write_str("its file is gone"),
-            Why::Unreadable(error) => write!(f, "its file cannot be read: {error}"),
-            Why::Changed(how) => write!(f, "its file was changed: {how}"),
-            Why::Unknown => f.write_str("it failed, and it was not noted what had been graded"),
+            GapReason::Gone => f.write_str("its file is gone"),
+            GapReason::Unreadable(error) => write!(f, "its file cannot be read: {error}"),
+            GapReason::Changed(how) => write!(f, "its file was changed: {how}"),
         }
     }
 }
 
-impl From<io::Error> for Why {
-    fn from(error: io::Error) -> Why {
+impl From<io::Error> for GapReason {
+    fn from(error: io::Error) -> GapReason {
         match error.kind() {
-            io::ErrorKind::NotFound => Why::Gone,
-            _ => Why::Unreadable(error),
+            io::ErrorKind::NotFound => GapReason::Gone,
+            _ => GapReason::Unreadable(error),
         }
     }
 }
 
-/// What is made of a small submission.
+/// The rows and marks of a small submission.
 struct Made {
     rows: Vec<u8>,
     kind: Option<Kind>,
@@ -88,20 +85,20 @@ impl Rebuild {
     pub(super) fn case_rows(
         &self,
         pieces: &[Piece],
+        streams: &mut Streams,
         sink: &mut impl Sink,
         failed: &impl Fn(io::Error) -> Error,
     ) -> Result<(), Error> {
-        let mut streams = Streams::default();
         for pieces in pieces.chunks(TOGETHER_PIECES_MAX) {
             let ids: Vec<i64> = pieces.iter().map(|piece| piece.submission).collect();
-            let records = self.ledger.records_of(&ids)?;
+            let records = self.ledger.records().with_ids(&ids)?;
             let mut rest: Vec<(&Piece, &Record)> = pieces.iter().zip(&records).collect();
             while !rest.is_empty() {
                 let together: Vec<_> = rest.drain(..few(&rest)).collect();
                 for ((piece, record), made) in together.iter().zip(self.make_small(&together)) {
                     match made {
-                        Some(made) => hand_on(self.rules_of(record), record, piece, made, sink),
-                        None => streams.hand_on(self, record, piece, sink),
+                        Some(made) => give_small(rules_of(record), record, piece, made, sink),
+                        None => streams.give_next(self, record, piece, sink),
                     }
                     .map_err(failed)?;
                 }
@@ -110,12 +107,8 @@ impl Rebuild {
         Ok(())
     }
 
-    fn rules_of(&self, record: &Record) -> Rules {
-        record.rules.unwrap_or(self.rules)
-    }
-
     /// The rows of small submissions; none of large ones.
-    fn make_small(&self, together: &[(&Piece, &Record)]) -> Vec<Option<Result<Made, Why>>> {
+    fn make_small(&self, together: &[(&Piece, &Record)]) -> Vec<Option<Result<Made, GapReason>>> {
         let make = |(piece, record): &(&Piece, &Record)| {
             if is_small(piece, record) { self.small(record).transpose() } else { None }
         };
@@ -127,7 +120,7 @@ impl Rebuild {
     }
 
     /// The rows of a submission that is read whole; none if there are too many of them.
-    fn small(&self, record: &Record) -> Result<Option<Made>, Why> {
+    fn small(&self, record: &Record) -> Result<Option<Made>, GapReason> {
         let claimed = &record.claimed;
         let (mut file, before) = self.open(record)?;
         let (mut buffer, mut whole) = SCRATCH.take();
@@ -139,9 +132,11 @@ impl Rebuild {
             || bytes as u64 != before.bytes
             || done.and_then(|done| done.blake3) != Some(*blake3::hash(text).as_bytes())
         {
-            return Err(Why::Changed("it holds other bytes than those that were graded".into()));
+            return Err(GapReason::Changed(
+                "it holds other bytes than those that were graded".into(),
+            ));
         }
-        let rules = self.rules_of(record);
+        let rules = rules_of(record);
         let submission = (&claimed.name, claimed.attempt, text);
         let rows_max = SMALL_BYTES_MAX as usize * 16;
         let marked = whole.mark(submission, (self.judge, &rules), self.chunk_cases_max, rows_max);
@@ -151,7 +146,7 @@ impl Rebuild {
     }
 
     /// Opens the file of a submission, wherever it lies, if it is as long as it should be.
-    fn open(&self, record: &Record) -> Result<(File, Signature), Why> {
+    fn open(&self, record: &Record) -> Result<(File, Signature), GapReason> {
         let claimed = &record.claimed;
         let done = record.finished.as_ref();
         let has_failed = done.is_some_and(|done| done.status == Status::Failed);
@@ -161,19 +156,19 @@ impl Rebuild {
         };
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(Why::Changed("it is not a regular file any more".into()));
+            return Err(GapReason::Changed("it is not a regular file any more".into()));
         }
         let found = Signature::of(&metadata);
         let bytes = done.map_or(claimed.bytes, |done| done.bytes);
         if found.bytes != bytes && !has_failed {
             let found = found.bytes;
-            return Err(Why::Changed(format!("it has {found} bytes, and had {bytes}")));
+            return Err(GapReason::Changed(format!("it has {found} bytes, and had {bytes}")));
         }
         Ok((file, found))
     }
 
     /// Opens a large submission, if what was graded of it is what it holds.
-    fn stream(&self, record: &Record) -> Result<Stream, Why> {
+    fn stream(&self, record: &Record) -> Result<Stream, GapReason> {
         let (mut file, before) = self.open(record)?;
         let finished = record.finished.as_ref();
         let whole = finished.and_then(|done| done.blake3.map(|blake3| (done.bytes, blake3)));
@@ -181,22 +176,20 @@ impl Rebuild {
         match graded {
             Some((bytes, blake3)) => {
                 let mut hasher = blake3::Hasher::new();
-                let on_part = || {
-                    (self.on_part)();
-                    Ok::<(), Why>(())
-                };
+                let on_part = || Ok::<(), GapReason>(());
                 let is_long_enough = hash_up_to(bytes, &file, &mut hasher, on_part)?;
                 if !is_long_enough || *hasher.finalize().as_bytes() != blake3 {
                     let other = "it holds other bytes than those that were graded";
-                    return Err(Why::Changed(other.into()));
+                    return Err(GapReason::Changed(other.into()));
                 }
                 file.rewind()?;
             }
-            None if finished.is_some() => return Err(Why::Unknown),
-            // An older gridmark has begun it and did not note what it had read.
-            None => {}
+            None => {
+                let unknown = "the ledger does not know what was graded of it";
+                return Err(GapReason::Changed(unknown.into()));
+            }
         }
-        let (claimed, rules) = (&record.claimed, self.rules_of(record));
+        let (claimed, rules) = (&record.claimed, rules_of(record));
         let reader = Reader::new(kind_by_name(claimed.name.as_bytes()), limits(&rules));
         Ok(Stream {
             windows: Chunks::new(file, reader, self.chunk_bytes_max, self.chunk_cases_max),
@@ -210,7 +203,7 @@ impl Rebuild {
     }
 }
 
-/// How many of these are looked at together.
+/// How many of these are marked together.
 fn few(pieces: &[(&Piece, &Record)]) -> usize {
     let (mut bytes, mut cases) = (0, 0);
     let fits = |(piece, record): &&(&Piece, &Record)| {
@@ -219,6 +212,13 @@ fn few(pieces: &[(&Piece, &Record)]) -> usize {
         bytes <= TOGETHER_BYTES_MAX && cases <= TOGETHER_CASES_MAX
     };
     pieces.iter().take_while(fits).count().max(1)
+}
+
+/// The rules by which a submission was graded. One that has rows has rules.
+fn rules_of(record: &Record) -> Rules {
+    const NONE: Rules =
+        Rules { case_bytes_max: 0, missing_cases_max: 0, neutralise_formulas: true };
+    record.rules().unwrap_or(NONE)
 }
 
 /// Whether a piece is all of a submission that is read whole.
@@ -231,12 +231,12 @@ fn is_small(piece: &Piece, record: &Record) -> bool {
     })
 }
 
-/// Hands the rows of a small submission on.
-fn hand_on(
+/// Gives the rows of a small submission to the sink.
+fn give_small(
     rules: Rules,
     record: &Record,
     piece: &Piece,
-    made: Result<Made, Why>,
+    made: Result<Made, GapReason>,
     sink: &mut impl Sink,
 ) -> io::Result<()> {
     match made {
@@ -254,15 +254,15 @@ fn hand_on(
 
 /// The large submissions of which some cases have their rows and others have not.
 #[derive(Default)]
-struct Streams {
+pub(super) struct Streams {
     open: HashMap<i64, Stream>,
-    /// How many cases of those that cannot be had again have been passed over.
+    /// Those that cannot be read, with the number of cases that are left out so far.
     broken: HashMap<i64, u64>,
 }
 
 impl Streams {
-    /// Hands the rows of the next cases of a large submission on.
-    fn hand_on(
+    /// Gives the rows of the next cases of a large submission to the sink.
+    fn give_next(
         &mut self,
         rebuild: &Rebuild,
         record: &Record,
@@ -270,11 +270,11 @@ impl Streams {
         sink: &mut impl Sink,
     ) -> io::Result<()> {
         let (id, cases) = (piece.submission, piece.cases);
-        let rules = rebuild.rules_of(record);
+        let rules = rules_of(record);
         if let Some(passed) = self.broken.get_mut(&id) {
             let first_case = *passed + 1;
             *passed += cases;
-            let why = &Why::Unknown;
+            let why = &GapReason::Gone;
             return sink.gap(&Gap { record, rules, first_case, cases, why, is_first: false });
         }
         let mut stream = match self.open.remove(&id) {
@@ -292,10 +292,13 @@ impl Streams {
         let done = record.finished.as_ref();
         let all =
             done.map(|done| done.tally).or(record.claimed.progress.as_ref().map(|it| it.tally));
-        if all.is_none_or(|all| stream.tally.cases() < all.cases()) {
-            self.open.insert(id, stream);
-        } else {
+        let has_all = all.is_some_and(|all| stream.tally.cases() >= all.cases());
+        if has_all {
             sink.marked(record, kind, &stream.tally);
+        }
+        // More cases may be committed while it is still being graded.
+        if !has_all || done.is_none() {
+            self.open.insert(id, stream);
         }
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! The ledger's file is where it belongs and whole, also after somebody has taken it away or cut it.
+//! The ledger's file. If somebody removes, replaces or cuts it while it is open, it is written again from
+//! what is still open here: a commit to a file without a name would be lost.
 
 use super::schema::CopyError;
 use super::{Connection, Error, Ledger, schema};
@@ -9,16 +10,16 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-/// What is known of the file that is open.
+/// The file that is open.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opened {
-    /// What tells files apart: device and inode.
+    /// Device and inode.
     identity: (u64, u64),
-    /// How long it has been: it never becomes shorter by itself.
+    /// The length that it has had; it never becomes shorter by itself.
     bytes: u64,
 }
 
-/// What lies at `path`, if anything does.
+/// The file at `path`, if there is one.
 pub(super) fn opened(path: &Path) -> io::Result<Option<Opened>> {
     match path.symlink_metadata() {
         Ok(found) => Ok(Some(Opened { identity: (found.dev(), found.ino()), bytes: found.len() })),
@@ -28,22 +29,20 @@ pub(super) fn opened(path: &Path) -> io::Result<Option<Opened>> {
 }
 
 impl Ledger {
-    /// Makes sure that the ledger's file is where it belongs. If somebody has removed it, moved it
-    /// away or cut it, it is written anew from what is still open here; whether that was so since the
-    /// last call.
+    /// Makes sure that the ledger's file has its name and is whole; if not, it is written again from what is
+    /// still open here. Returns whether that was so since the last call.
     ///
     /// # Errors
     ///
-    /// If it cannot be written, something else lies there by now, or what was cut off is not to be
-    /// had any more. What is still open here is kept as long as this process runs, and the next
-    /// call tries again.
-    pub fn look_after(&self) -> Result<bool, Error> {
-        self.put_right()?;
-        Ok(self.is_anew.swap(false, Ordering::Relaxed))
+    /// If it cannot be written, another file has its name, or what was cut off is lost. What is still open
+    /// here is kept as long as this process runs, and the next call tries again.
+    pub fn check_file(&self) -> Result<bool, Error> {
+        self.repair()?;
+        Ok(self.was_rewritten.swap(false, Ordering::Relaxed))
     }
 
-    /// The same, and it is still to be told.
-    pub(super) fn put_right(&self) -> Result<(), Error> {
+    /// The same, without an answer.
+    pub(super) fn repair(&self) -> Result<(), Error> {
         let misplaced = |why| Error::Misplaced { path: self.path.clone(), why };
         let mut known = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let there = opened(&self.path).map_err(misplaced)?;
@@ -57,31 +56,31 @@ impl Ledger {
         let mut connection = self.connection();
         match (*known, there) {
             (None, _) => {}
-            (Some(_), None) => self.write_anew(&connection)?,
+            (Some(_), None) => self.rewrite(&connection)?,
             (Some(known), Some(there)) if known.identity == there.identity => {
-                self.make_whole(&connection, known.bytes, there.bytes)?;
+                self.complete(&connection, known.bytes, there.bytes)?;
             }
             (Some(_), Some(_)) => {
-                let why = "another file lies in its place by now; move that away";
+                let why = "another file has its name; move that one away";
                 return Err(misplaced(io::Error::other(why)));
             }
         }
         if known.is_some() {
-            // Whoever closes a ledger may remove what belongs to it by name, so the one that was
-            // taken away has to be closed before the new one is opened.
+            // Closing a ledger may remove files that belong to it by name, so the one that was taken
+            // away is closed before the new one is opened.
             *known = None;
             *connection = Connection::open_in_memory().map_err(|error| self.sqlite(error))?;
         }
-        let mut anew = Connection::open(&self.path).map_err(|error| self.sqlite(error))?;
-        schema::prepare(&mut anew, &self.path)?;
-        *connection = anew;
+        let mut reopened = Connection::open(&self.path).map_err(|error| self.sqlite(error))?;
+        schema::prepare(&mut reopened, &self.path)?;
+        *connection = reopened;
         *known = opened(&self.path).map_err(misplaced)?;
-        self.is_anew.store(true, Ordering::Relaxed);
+        self.was_rewritten.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Writes a ledger anew that was cut, if all of it is in the log or in memory.
-    fn make_whole(&self, connection: &Connection, before: u64, bytes: u64) -> Result<(), Error> {
+    /// Writes a ledger again that was cut, if all of it is in the log or in memory.
+    fn complete(&self, connection: &Connection, before: u64, bytes: u64) -> Result<(), Error> {
         let cut = |found: String| Error::Cut { path: self.path.clone(), before, bytes, found };
         // A page that is cut off reads as zeros, which is found where one page refers to another.
         let check = "PRAGMA integrity_check(1)";
@@ -91,10 +90,10 @@ impl Ledger {
             Ok(found) => return Err(cut(found)),
             Err(error) => return Err(cut(error.to_string())),
         }
-        self.write_anew(connection).map_err(|error| cut(error.to_string()))
+        self.rewrite(connection).map_err(|error| cut(error.to_string()))
     }
 
-    fn write_anew(&self, connection: &Connection) -> Result<(), Error> {
+    fn rewrite(&self, connection: &Connection) -> Result<(), Error> {
         let part = beside(&self.path, ".part");
         schema::copy_into(connection, &part, &self.path, || self.drop_log()).map_err(|error| {
             match error {
@@ -104,8 +103,8 @@ impl Ledger {
         })
     }
 
-    /// Removes the names of the log and its index, which stay open here: together with a file that is
-    /// written anew they would not be what was in them.
+    /// Removes the names of the log and its index, which stay open here: they do not belong to the file that
+    /// is written again.
     fn drop_log(&self) -> io::Result<()> {
         for end in ["-wal", "-shm"] {
             match std::fs::remove_file(beside(&self.path, end)) {

@@ -1,13 +1,12 @@
-//! Whether the ledger is sound, and copies of it.
+//! Checks of the ledger itself, and copies of it.
 
 use super::schema::{self, CopyError};
 use super::{Error, Ledger};
-use crate::model::submission::Name;
+use crate::model::rows::ROWS_VERSION;
 use crate::store::reports::aside::beside;
-use rusqlite::{Connection, Row};
 use std::path::Path;
 
-/// What must find nothing in a sound ledger, and what it means if it does.
+/// Queries that find nothing in a sound ledger, and what a finding means.
 const CHECKS: [(&str, &str); 4] = [
     (
         "SELECT count(*) FROM chunks WHERE submission NOT IN (SELECT id FROM submissions)",
@@ -25,14 +24,14 @@ const CHECKS: [(&str, &str); 4] = [
     ),
     (
         "SELECT count(*) FROM submissions WHERE state IN ('graded', 'unreadable')
-         AND (graded_at IS NULL OR blake3 IS NULL OR correct IS NULL)",
-        "submissions that are graded and have no marks, no hash or no time",
+         AND (graded_at IS NULL OR blake3 IS NULL OR correct IS NULL OR rules IS NULL)",
+        "submissions that are graded and have no marks, no hash, no time or no rules",
     ),
 ];
 
 impl Ledger {
-    /// From now on only what is committed by now is seen, whatever the service does meanwhile. Only
-    /// for a ledger that was opened for reading.
+    /// Lets all later queries see what is committed now, though the service commits more. Only for a ledger
+    /// that was opened for reading.
     ///
     /// # Errors
     ///
@@ -49,8 +48,8 @@ impl Ledger {
     pub fn faults(&self) -> Result<Vec<String>, Error> {
         self.read(|connection| {
             let mut query = connection.prepare("PRAGMA integrity_check(20)")?;
-            let told = query.query_map([], |row| row.get::<_, String>(0))?;
-            let mut faults = told.collect::<rusqlite::Result<Vec<_>>>()?;
+            let found = query.query_map([], |row| row.get::<_, String>(0))?;
+            let mut faults = found.collect::<rusqlite::Result<Vec<_>>>()?;
             faults.retain(|fault| fault != "ok");
             for (check, meaning) in CHECKS {
                 let found: i64 = connection.query_row(check, [], |row| row.get(0))?;
@@ -62,43 +61,19 @@ impl Ledger {
         })
     }
 
-    /// The versions of gridmark, other than this one, by which submissions were graded.
+    /// The versions of rows, other than this program's, by which submissions were graded: they cannot be
+    /// rebuilt byte for byte.
     ///
     /// # Errors
     ///
     /// If the ledger cannot be read.
-    pub fn other_versions(&self) -> Result<Vec<String>, Error> {
+    pub fn other_rows_versions(&self) -> Result<Vec<i64>, Error> {
         self.read(|connection| {
-            let others = "SELECT DISTINCT version FROM rules WHERE version <> ? ORDER BY version";
+            let others = "SELECT DISTINCT rows_version FROM rules WHERE rows_version <> ? ORDER BY rows_version";
             let mut query = connection.prepare(others)?;
-            let others = query.query_map([env!("CARGO_PKG_VERSION")], |row| row.get(0))?;
+            let others = query.query_map([ROWS_VERSION], |row| row.get(0))?;
             others.collect::<rusqlite::Result<_>>()
         })
-    }
-
-    /// How many submissions there are.
-    ///
-    /// # Errors
-    ///
-    /// If the ledger cannot be read.
-    pub fn submissions(&self) -> Result<u64, Error> {
-        let count = "SELECT count(*) FROM submissions";
-        let count = |connection: &Connection| connection.query_row(count, [], |row| row.get(0));
-        self.read(count).map(|count: i64| count as u64)
-    }
-
-    /// Shows the place of every submission in archive or quarantine, and whether it failed, to `each`.
-    ///
-    /// # Errors
-    ///
-    /// If the ledger cannot be read, or whatever `each` fails with.
-    pub fn for_each_place<E: From<Error>>(
-        &self,
-        mut each: impl FnMut(&Name, bool) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let places = "SELECT archived_as, state = 'failed' FROM submissions";
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        self.for_each_row(places, read, |(place, has_failed)| each(&place, has_failed))
     }
 
     /// Writes a copy of all that is committed into a new file at `copy`, also beside the service.

@@ -1,11 +1,12 @@
-//! Whether a ledger works in a folder, and whether one that is there is sound.
+//! Tests whether a ledger works in a folder, and whether one that exists is sound, for `gridmark doctor`.
 
 use super::{Error, Ledger, schema};
+use crate::model::submission::Name;
 use std::path::Path;
 
-/// What a look at a ledger tells.
+/// What a ledger holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct Contents {
     /// How many submissions it knows.
     pub submissions: u64,
     /// How many of them are taken and not done.
@@ -15,13 +16,12 @@ pub struct Look {
 }
 
 impl Ledger {
-    /// Makes a ledger in this folder, writes to it, and reads what was written as another user of it
-    /// does, while it is open.
+    /// Makes a ledger in this folder, writes to it, and reads what was written by another connection.
     ///
     /// # Errors
     ///
     /// If that does not work there.
-    pub fn try_in(folder: &Path) -> Result<(), Error> {
+    pub fn probe(folder: &Path) -> Result<(), Error> {
         let path = folder.join("ledger.db");
         let ledger = Ledger::open(&path)?;
         let mode: String = ledger
@@ -32,25 +32,23 @@ impl Ledger {
         if mode != "wal" {
             return Err(no_log(mode));
         }
-        ledger.transaction(|it| {
-            it.execute("INSERT INTO reports (path, length) VALUES ('try', 7)", []).map(drop)
-        })?;
+        let report = Name::from_bytes(*b"probe");
+        ledger.reports().introduce(std::slice::from_ref(&report))?;
         let reader = Ledger::open_to_read(&path)?.ok_or_else(|| no_log("nothing".into()))?;
-        let read = reader.reports()?;
-        if read.iter().any(|report| report.length == 7) {
+        let read = reader.reports().all()?;
+        if read.iter().any(|found| found.path == report) {
             Ok(())
         } else {
-            Err(no_log("a log that others do not see".into()))
+            Err(no_log("a log that other processes do not see".into()))
         }
     }
 
-    /// Looks at the ledger at `path` without changing it, also while the service runs; all of its
-    /// pages are read. `None` if there is none.
+    /// Reads all pages of the ledger at `path`, also while the service runs. `None` if there is none.
     ///
     /// # Errors
     ///
     /// If it cannot be read, is damaged, or another version of gridmark wrote it.
-    pub fn look(path: &Path) -> Result<Option<Look>, Error> {
+    pub fn contents(path: &Path) -> Result<Option<Contents>, Error> {
         schema::ends_with_a_page(path)?;
         let Some(ledger) = Ledger::open_to_read(path)? else {
             return Ok(None);
@@ -60,15 +58,15 @@ impl Ledger {
             return Err(Error::Damaged { path: path.to_owned(), found: faults.join("; ") });
         }
         let connection = ledger.connection();
-        let look = connection.query_row(
+        let contents = connection.query_row(
             "SELECT count(*), count(*) FILTER (WHERE state = 'claimed'),
              max(max(received_at), coalesce(max(graded_at), 0)) FROM submissions",
             [],
             |row| {
                 let [submissions, open] = [row.get::<_, i64>(0)?, row.get(1)?].map(|n| n as u64);
-                Ok(Look { submissions, open, latest_ms: row.get(2)? })
+                Ok(Contents { submissions, open, latest_ms: row.get(2)? })
             },
         );
-        look.map(Some).map_err(|error| ledger.sqlite(error))
+        contents.map(Some).map_err(|error| ledger.sqlite(error))
     }
 }

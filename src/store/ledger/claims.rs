@@ -1,0 +1,243 @@
+//! Claims: files that intake takes, from before they are moved until they have marks.
+
+use super::names::free_archive_name;
+use super::records::{all_where, claimed};
+use super::{Error, Ledger};
+use crate::model::rows::report_of;
+use crate::model::submission::{Claimed, Name, Place, Signature};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+use std::collections::HashSet;
+use std::time::Instant;
+
+/// The claims of a ledger.
+#[derive(Clone, Copy)]
+pub struct Claims<'a>(pub(super) &'a Ledger);
+
+/// A file that is about to be taken.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Its name.
+    pub name: Name,
+    /// Its state in the inbox. By its inode a start finds out whether it was moved.
+    pub signature: Signature,
+    /// When it arrived, in milliseconds since 1970 UTC.
+    pub arrived_at_ms: i64,
+    /// When it was ready.
+    pub ready: Instant,
+    /// Whether it is taken though a process has it open for writing.
+    pub though_open: bool,
+}
+
+/// A claim that an earlier run left without marks.
+#[derive(Debug)]
+pub struct OpenClaim {
+    /// The submission.
+    pub claimed: Claimed,
+    /// The inode that the file had in the inbox.
+    pub inode: u64,
+    /// Its last modification when it was claimed, seconds and nanoseconds since 1970.
+    pub modified: (i64, i64),
+    /// During which run of the system it was claimed, if that was known.
+    pub boot_id: String,
+}
+
+/// A file that was put back into the inbox.
+#[derive(Clone, Debug)]
+pub struct Returned {
+    /// The number of its claim.
+    pub id: i64,
+    /// Its name.
+    pub name: Name,
+    /// Its inode there.
+    pub inode: u64,
+}
+
+impl Claims<'_> {
+    /// Records, in one transaction, that these files are about to be taken, and under which names they
+    /// are going to be in the archive. `place` says whether a name there is free; `boot_id` names this run
+    /// of the system.
+    ///
+    /// A file that was put back, or handed in again after a failure, keeps its first time of arrival.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then nothing is recorded.
+    pub fn take(
+        &self,
+        candidates: &[Candidate],
+        received_at_ms: i64,
+        boot_id: &str,
+        mut place: impl FnMut(&Name) -> Place,
+    ) -> Result<Vec<Claimed>, Error> {
+        let mut promised = HashSet::new();
+        self.0.transaction(|transaction| {
+            let mut attempts = transaction
+                .prepare_cached("SELECT coalesce(max(attempt), 0) FROM submissions WHERE name = ?")?;
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO submissions (name, attempt, archived_as, report, arrived_at, received_at,
+                 bytes, state, inode, modified_s, modified_ns, boot_id)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, 'claimed', ?, ?, ?, ?)",
+            )?;
+            let mut supersede = transaction.prepare_cached(
+                "UPDATE submissions SET superseded = 1 WHERE state = 'failed' AND archived_as = ?",
+            )?;
+            candidates
+                .iter()
+                .map(|file| {
+                    let earlier: u32 = attempts.query_row([&file.name], |row| row.get(0))?;
+                    let attempt = earlier.saturating_add(1);
+                    let first_arrival = first_arrival(transaction, file, earlier)?;
+                    let arrived_at_ms =
+                        first_arrival.unwrap_or(file.arrived_at_ms).min(received_at_ms);
+                    let archived_as = free_archive_name(&file.name, attempt, |name| {
+                        if promised.contains(name) { Place::Taken } else { place(name) }
+                    });
+                    promised.insert(archived_as.clone());
+                    supersede.execute([&archived_as])?;
+                    let Signature { identity, bytes, modified } = file.signature;
+                    insert.execute(params![
+                        file.name,
+                        attempt,
+                        archived_as,
+                        report_of(&file.name),
+                        arrived_at_ms,
+                        received_at_ms,
+                        bytes as i64,
+                        identity.1 as i64,
+                        modified.0,
+                        modified.1,
+                        boot_id
+                    ])?;
+                    Ok(Claimed {
+                        id: transaction.last_insert_rowid(),
+                        name: file.name.clone(),
+                        attempt,
+                        archived_as,
+                        received_at_ms,
+                        bytes,
+                        ready: file.ready,
+                        seen: Some(file.signature),
+                        though_open: file.though_open,
+                        tries: 0,
+                        crashes: 0,
+                        damage: None,
+                        progress: None,
+                    })
+                })
+                .collect::<rusqlite::Result<_>>()
+        })
+    }
+
+    /// Releases claims of files that could not be taken.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then all of them stand.
+    pub fn release(&self, ids: &[i64]) -> Result<(), Error> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.0.transaction(|transaction| release(transaction, ids.iter().copied()))
+    }
+
+    /// Releases claims of files that were put back into the inbox, and keeps their times of arrival.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then all of them stand.
+    pub fn release_returned(&self, files: &[Returned]) -> Result<(), Error> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        self.0.transaction(|transaction| {
+            let mut keep = transaction.prepare_cached(
+                "INSERT OR REPLACE INTO returned (name, inode, arrived_at)
+                 SELECT name, ?2, arrived_at FROM submissions WHERE id = ?1",
+            )?;
+            for file in files {
+                keep.execute(params![file.id, file.inode as i64])?;
+            }
+            release(transaction, files.iter().map(|file| file.id))
+        })
+    }
+
+    /// Counts a crash of the process for each of these submissions that is still claimed.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then nothing is recorded.
+    pub fn count_crashes(&self, ids: &[i64]) -> Result<(), Error> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.0.transaction(|transaction| {
+            let mut count = transaction.prepare_cached(
+                "UPDATE submissions SET tries = tries + 1 WHERE id = ? AND state = 'claimed'",
+            )?;
+            ids.iter().try_for_each(|id| count.execute([id]).map(drop))
+        })
+    }
+
+    /// The claims that have no marks yet, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn open(&self) -> Result<Vec<OpenClaim>, Error> {
+        let read = |row: &Row<'_>| {
+            Ok(OpenClaim {
+                inode: row.get::<_, i64>("inode")? as u64,
+                modified: (row.get("modified_s")?, row.get("modified_ns")?),
+                boot_id: row.get("boot_id")?,
+                claimed: claimed(row)?,
+            })
+        };
+        self.0.read(|connection| {
+            connection
+                .prepare(&all_where("state = 'claimed' ORDER BY id"))?
+                .query_map([], read)?
+                .collect::<rusqlite::Result<_>>()
+        })
+    }
+}
+
+fn release(
+    transaction: &Transaction<'_>,
+    mut ids: impl Iterator<Item = i64>,
+) -> rusqlite::Result<()> {
+    let mut delete =
+        transaction.prepare_cached("DELETE FROM submissions WHERE id = ? AND state = 'claimed'")?;
+    ids.try_for_each(|id| delete.execute([id]).map(drop))
+}
+
+/// When this file arrived first, if it was put back or has been handed in again after its earlier attempt
+/// failed.
+fn first_arrival(
+    transaction: &Transaction<'_>,
+    file: &Candidate,
+    earlier: u32,
+) -> rusqlite::Result<Option<i64>> {
+    let take = "DELETE FROM returned WHERE name = ? RETURNING inode, arrived_at";
+    let returned = transaction
+        .prepare_cached(take)?
+        .query_row([&file.name], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))
+        .optional()?;
+    if let Some((inode, arrived_at)) = returned
+        && inode as u64 == file.signature.identity.1
+    {
+        return Ok(Some(arrived_at));
+    }
+    if earlier == 0 {
+        return Ok(None);
+    }
+    // A copy to another file system has another inode and keeps the times.
+    let failed = "SELECT arrived_at FROM submissions WHERE name = ?1 AND attempt = ?2
+         AND state = 'failed' AND bytes = ?3 AND modified_s = ?4 AND modified_ns = ?5";
+    let Signature { bytes, modified, .. } = file.signature;
+    transaction
+        .prepare_cached(failed)?
+        .query_row(params![file.name, earlier, bytes as i64, modified.0, modified.1], |row| {
+            row.get(0)
+        })
+        .optional()
+}

@@ -1,0 +1,184 @@
+//! Rebuilds damaged reports in the background while the service goes on committing.
+//!
+//! Almost all of a report is rebuilt while commits go on; what they add is caught up with. Only for the
+//! last rows and for putting the report into its place are commits held up, so this takes no longer than
+//! a commit does. Before that, it checks the reports that the start has not: those without open claims.
+
+use super::files::ReportFiles;
+use super::rebuild::{self, Rebuild};
+use crate::model::escape;
+use crate::model::submission::Name;
+use crate::store::ledger::Ledger;
+use crate::telemetry::emit;
+use crate::telemetry::health::{Concern, Health};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The longest time between two heartbeats.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// The pause before a report is tried again that could not be rebuilt.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// How many reports are checked before commits get their turn.
+const CHECKS_A_TURN: usize = 64;
+
+/// The reports, shared by publishing and the rebuilder.
+pub struct SharedReports {
+    files: Mutex<ReportFiles>,
+    changed: Condvar,
+    /// No more reports become damaged: the rebuilder ends when all are rebuilt.
+    closed: AtomicBool,
+    /// When the rebuilder ends at the latest. What is damaged then stays marked for the next start.
+    deadline: OnceLock<Instant>,
+}
+
+impl SharedReports {
+    /// Shares these reports.
+    pub fn new(files: ReportFiles) -> SharedReports {
+        SharedReports {
+            files: Mutex::new(files),
+            changed: Condvar::new(),
+            closed: AtomicBool::new(false),
+            deadline: OnceLock::new(),
+        }
+    }
+
+    /// The reports, for one commit.
+    pub fn lock(&self) -> MutexGuard<'_, ReportFiles> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes the rebuilder if reports are damaged.
+    pub fn wake(&self) {
+        self.changed.notify_all();
+    }
+
+    /// Lets the rebuilder end when all reports are rebuilt.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// Lets the rebuilder end after this time, though reports are damaged.
+    pub fn end_within(&self, time: Duration) {
+        let _ = self.deadline.set(Instant::now() + time);
+        self.wake();
+    }
+}
+
+/// Rebuilds damaged reports.
+pub struct Rebuilder {
+    reports: Arc<SharedReports>,
+    rebuild: Rebuild,
+    ledger: Arc<Ledger>,
+    health: Arc<Health>,
+    /// Reports that could not be rebuilt, and when to try again.
+    failed: VecDeque<(Instant, Name)>,
+}
+
+impl Rebuilder {
+    /// What rebuilds these reports.
+    pub fn new(
+        reports: Arc<SharedReports>,
+        rebuild: Rebuild,
+        ledger: Arc<Ledger>,
+        health: Arc<Health>,
+    ) -> Rebuilder {
+        Rebuilder { reports, rebuild, ledger, health, failed: VecDeque::new() }
+    }
+
+    /// Checks all reports, then rebuilds damaged ones until [`SharedReports::close`] and all are rebuilt,
+    /// or the time of
+    /// [`SharedReports::end_within`] is over.
+    pub fn run(mut self) {
+        self.check_all();
+        while let Some(report) = self.next() {
+            match self.rebuild(&report) {
+                Ok(true) => {
+                    if self.failed.is_empty() {
+                        self.health.set_ready(Concern::Rebuild);
+                    }
+                }
+                Ok(false) => break,
+                Err(error) => {
+                    let why = escape::with_causes(&error);
+                    emit::commit_failed(&why);
+                    self.health.set_not_ready(Concern::Rebuild, why);
+                    self.failed.push_back((Instant::now() + RETRY_AFTER, report));
+                }
+            }
+        }
+        self.health.ended("rebuild");
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.reports.deadline.get().is_some_and(|deadline| *deadline <= Instant::now())
+    }
+
+    fn check_all(&self) {
+        let reports = match self.ledger.reports().all() {
+            Ok(reports) => reports,
+            Err(error) => return emit::commit_failed(&error),
+        };
+        for reports in reports.chunks(CHECKS_A_TURN) {
+            self.health.heartbeat("rebuild");
+            let mut files = self.reports.lock();
+            for report in reports {
+                if self.is_abandoned() {
+                    return;
+                }
+                // What is wrong with it shows again when rows are to be appended.
+                if let Err(error) = files.check(&report.path) {
+                    emit::commit_failed(&error);
+                }
+            }
+        }
+    }
+
+    /// Waits for a damaged report; `None` when it is time to end.
+    fn next(&mut self) -> Option<Name> {
+        let mut files = self.reports.lock();
+        loop {
+            self.health.heartbeat("rebuild");
+            if self.is_abandoned() {
+                return None;
+            }
+            while let Some((at, _)) = self.failed.front()
+                && *at <= Instant::now()
+                && let Some((_, report)) = self.failed.pop_front()
+            {
+                files.rebuild_again(report);
+            }
+            if let Some(report) = files.next_to_rebuild() {
+                return Some(report);
+            }
+            if self.reports.closed.load(Ordering::Acquire) && self.failed.is_empty() {
+                return None;
+            }
+            let waited = self.reports.changed.wait_timeout(files, HEARTBEAT);
+            files = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Rebuilds a report; `false` if that was abandoned.
+    fn rebuild(&self, report: &Name) -> Result<bool, rebuild::Error> {
+        let mut part = self.rebuild.begin(report)?;
+        loop {
+            self.health.heartbeat("rebuild");
+            if self.is_abandoned() {
+                return Ok(false);
+            }
+            if !self.rebuild.step(&mut part)? {
+                break;
+            }
+        }
+        let mut files = self.reports.lock();
+        while self.rebuild.step(&mut part)? {}
+        let (_, file) = self.rebuild.finish(part)?;
+        files.rebuilt(report, file);
+        Ok(true)
+    }
+}
