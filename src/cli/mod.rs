@@ -132,7 +132,7 @@ fn survive_file_size_limit() {
     }
 }
 
-/// Prints an error on standard error: on one line, whatever names and values are in it.
+/// Prints an error on standard error, on one line, with names and values escaped.
 pub fn print_error(message: &str) {
     // If standard error is closed, the exit code has to do.
     let prefix = if log::is_journal() { log::ERROR_PREFIX } else { "" };

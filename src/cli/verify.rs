@@ -9,7 +9,7 @@ use crate::model::submission::Name;
 use crate::store::archive::Archive;
 use crate::store::ledger::{Ledger, Report};
 use crate::store::lock::{Holder, Lock};
-use crate::store::reports::aside::beside;
+use crate::store::path::beside;
 use crate::store::reports::rebuild::{Rebuild, Rebuilt};
 use gridmark_core::judge::Tier;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -61,7 +61,7 @@ impl Maintenance {
     /// Restores files of the state folder that were removed; the error is a message.
     fn restore_state(&mut self) -> Result<(), String> {
         // The lock first: its holder may write the ledger.
-        let lock = self.lock.look_after().map_err(|error| error.to_string())?;
+        let lock = self.lock.check_file().map_err(|error| error.to_string())?;
         let ledger = self.shared.ledger.check_file().map_err(|error| error.to_string())?;
         for (is_restored, what) in [(lock, "lock"), (ledger, "ledger")] {
             if is_restored {

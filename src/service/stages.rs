@@ -61,7 +61,7 @@ impl Stages {
         let budget = Arc::new(Budget::new(settings.publish.pending_bytes_max.saturating_mul(2)));
         let (intake, mailbox) = Intake::new(intake_dependencies(shared, once));
         let to_intake = Arc::clone(&mailbox);
-        let grading = Arc::new(Grading::new(grading::Parts {
+        let grading = Arc::new(Grading::new(grading::Dependencies {
             queue: Arc::clone(&shared.queue),
             archive: Arc::clone(&shared.archive),
             pool: Arc::new(pool::new(settings.grade.threads_max).map_err(io::Error::other)?),
@@ -73,7 +73,7 @@ impl Stages {
             settings: Arc::clone(&shared.sections.grade),
             rules: rebuild::rules(settings),
         }));
-        let publisher = Publisher::new(publish_parts(shared, budget));
+        let publisher = Publisher::new(publish_dependencies(shared, budget));
         let on_room = Arc::clone(&mailbox);
         shared.queue.on_room(move || on_room.wake());
         if once {
@@ -158,8 +158,8 @@ fn intake_dependencies(shared: &Shared, once: bool) -> intake::Dependencies {
     }
 }
 
-fn publish_parts(shared: &Shared, budget: Arc<Budget>) -> publish::Parts {
-    publish::Parts {
+fn publish_dependencies(shared: &Shared, budget: Arc<Budget>) -> publish::Dependencies {
+    publish::Dependencies {
         ledger: Arc::clone(&shared.ledger),
         archive: Arc::clone(&shared.archive),
         queue: Arc::clone(&shared.queue),

@@ -1,15 +1,15 @@
-//! The room that is left on a disk, and waiting for it.
+//! Free space, and waiting for two file systems at a time.
 
 use rustix::fs::StatVfsMountFlags;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::thread::{Builder, ScopedJoinHandle};
 
-/// The room that is left for us where `path` lies, in bytes.
+/// The free space at `path`, in bytes.
 ///
 /// # Errors
 ///
-/// Why nothing can be written there, in words.
+/// Why nothing can be written there, as a message.
 pub fn free_bytes(path: &Path) -> Result<u64, String> {
     let found = rustix::fs::statvfs(path).map_err(|error| error.to_string())?;
     if found.f_flag.contains(StatVfsMountFlags::RDONLY) {
@@ -18,15 +18,15 @@ pub fn free_bytes(path: &Path) -> Result<u64, String> {
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
-/// How many files and folders can still be made where `path` lies; `None` if there is no such limit,
-/// or it is not told.
+/// How many files and folders can still be created at `path`; `None` if there is no limit, or the system does
+/// not say.
 pub fn free_inodes(path: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(path).ok()?;
     (found.f_files > 0).then_some(found.f_favail)
 }
 
-/// Waits for the disk in two ways at a time: what is asked of a file system at the same moment, it
-/// makes durable together.
+/// Does two things at a time that wait for the disk: a file system makes durable together what it is asked for
+/// at the same moment.
 pub fn both<A: Send, B>(one: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {
     std::thread::scope(|scope| {
         let beside = Builder::new().name("sync".into()).spawn_scoped(scope, &one);

@@ -5,6 +5,7 @@
 
 use crate::model::escape;
 use crate::store::owner;
+use crate::store::path::is_missing;
 use rustix::fs::OFlags;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
@@ -86,7 +87,7 @@ impl Lock {
     /// # Errors
     ///
     /// If another process holds it by now, or the file cannot be used.
-    pub fn look_after(&mut self) -> Result<bool, Error> {
+    pub fn check_file(&mut self) -> Result<bool, Error> {
         let failed = |source| Error::Io { path: self.path.clone(), source };
         let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
         let ours = self.file.metadata().map(identity).map_err(failed)?;
@@ -149,7 +150,7 @@ impl Holder {
     /// If it cannot be read.
     pub fn of(path: &Path) -> io::Result<Option<Holder>> {
         let said = match std::fs::read_to_string(path) {
-            Err(error) if is_not_there(&error) => return Ok(None),
+            Err(error) if is_missing(&error) => return Ok(None),
             other => other?,
         };
         let mut words = said.trim().split(", ");
@@ -168,10 +169,6 @@ impl Holder {
         let holder = Holder::of(path)?;
         Ok(holder.filter(|holder| is_held(path, holder.process) != Some(false)))
     }
-}
-
-fn is_not_there(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Whether this process holds the lock at `path` now, found out without touching the lock; `None` if the
@@ -197,13 +194,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("lock");
         let mut lock = Lock::take(&path).expect("the lock");
-        assert!(!lock.look_after().expect("the lock"));
+        assert!(!lock.check_file().expect("the lock"));
         std::fs::remove_file(&path).expect("a file to remove");
-        assert!(lock.look_after().expect("the lock again"));
+        assert!(lock.check_file().expect("the lock again"));
         Lock::take(&path).expect_err("a second lock");
         std::fs::remove_file(&path).expect("a file to remove");
         let _second = Lock::take(&path).expect("a lock of another process");
-        lock.look_after().expect_err("a lock that another process holds");
+        lock.check_file().expect_err("a lock that another process holds");
     }
 
     #[test]

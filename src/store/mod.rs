@@ -3,12 +3,14 @@
 //! - [`ledger`]: what has been claimed and marked. The other parts follow it.
 //! - [`archive`]: the folders through which a submission's file goes.
 //! - [`reports`]: the reports, and how they are rebuilt.
-//! - [`in_flight`]: what is being graded, known also after the process has died.
-//! - [`recovery`]: what an earlier run left behind is put right.
-//! - [`lock`]: one instance per root.
-//! - [`owner`]: whose the files are.
-//! - [`disk`]: the room that is left.
-//! - [`fail_point`]: steps at which tests have the process die; nothing in a release build.
+//! - [`in_flight`]: a journal of what is being graded, which outlives a crash of the process.
+//! - [`recovery`]: a start recovers from the end of an earlier run.
+//! - [`durable`]: what a commit rests on survives a loss of power.
+//! - [`lock`]: one service per root.
+//! - [`owner`]: the owner and mode of files that are created.
+//! - [`disk`]: free space.
+//! - [`path`]: names beside a file, and what errors say about paths.
+//! - [`fail_point`]: steps at which a test crashes the process; nothing in a release build.
 
 pub mod archive;
 pub mod disk;
@@ -18,5 +20,6 @@ pub mod in_flight;
 pub mod ledger;
 pub mod lock;
 pub mod owner;
+pub mod path;
 pub mod recovery;
 pub mod reports;

@@ -1,8 +1,8 @@
-//! Recovers from the end of an earlier run, whatever it was.
+//! Recovers from the end of an earlier run: an orderly stop, a crash, or a loss of power.
 //!
 //! The order is what matters, so it stands in one function. Reports are cut to their committed length while
 //! the claims still stand whose rows were not committed: those rows are known by their claims. Then the file
-//! of each claim is found, whatever an earlier process has moved is made durable, and only then claims are
+//! of each claim is found, what an earlier process has moved is made durable, and only then claims are
 //! released whose files never left the inbox.
 //!
 //! After a loss of power a claimed file may have lost its bytes. That is our failure and never a mark of a

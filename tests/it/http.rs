@@ -14,13 +14,13 @@ use tokio::sync::oneshot;
 /// Long enough for anything that a test waits for; waiting ends when it comes.
 const LONG: Duration = Duration::from_secs(30);
 
-struct Shown {
+struct StubStatus {
     metrics: String,
     live: Result<(), String>,
     ready: Result<(), Vec<String>>,
 }
 
-impl Surface for Shown {
+impl Surface for StubStatus {
     fn metrics(&self) -> String {
         self.metrics.clone()
     }
@@ -49,8 +49,8 @@ impl Surface for Shown {
     }
 }
 
-fn shown() -> Shown {
-    Shown { metrics: "gridmark_cases_total 0\n".into(), live: Ok(()), ready: Ok(()) }
+fn shown() -> StubStatus {
+    StubStatus { metrics: "gridmark_cases_total 0\n".into(), live: Ok(()), ready: Ok(()) }
 }
 
 fn options() -> Options {
@@ -71,7 +71,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(shown: Shown, options: Options) -> Server {
+    fn start(shown: StubStatus, options: Options) -> Server {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.unwrap();
@@ -149,7 +149,7 @@ fn health_is_a_word_or_the_reasons() {
     }
 
     let reasons = vec!["the first scan is not done".to_owned(), "the disk is nearly full".into()];
-    let ill = Shown { live: Err("the pool is gone".into()), ready: Err(reasons), ..shown() };
+    let ill = StubStatus { live: Err("the pool is gone".into()), ready: Err(reasons), ..shown() };
     let server = Server::start(ill, options());
     for (path, reasons) in [
         ("/livez", "the pool is gone\n"),
@@ -270,7 +270,7 @@ fn a_client_that_does_not_read_is_cut_off() {
         connection_time_max: Duration::from_millis(100),
         ..options()
     };
-    let server = Server::start(Shown { metrics, ..shown() }, hasty);
+    let server = Server::start(StubStatus { metrics, ..shown() }, hasty);
     let mut deaf = server.connect();
     deaf.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     let answer = server.get("/livez");
@@ -350,7 +350,7 @@ fn stopping_waits_for_no_silent_client_and_leaves_the_port() {
 fn an_answer_that_is_under_way_at_the_end_is_finished() {
     let metrics = "gridmark_cases_total 0\n".repeat(1 << 19);
     let length = metrics.len();
-    let mut server = Server::start(Shown { metrics, ..shown() }, options());
+    let mut server = Server::start(StubStatus { metrics, ..shown() }, options());
     let mut client = server.connect();
     client.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     let mut first = [0; 1];

@@ -4,7 +4,7 @@ use super::finding::{Finding, milliseconds};
 use super::folders::{Folder, Folders};
 use crate::config::Settings;
 use crate::model::escape::{self, with_causes};
-use crate::store::archive::{Guard, Moves, try_moves};
+use crate::store::archive::{Guard, Moves, probe_moves};
 use crate::store::lock::{self, Lock};
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ pub(super) fn moves(folders: &Folders) -> Option<Finding> {
     let (inbox, archive) = (&folders.inbox, &folders.archive);
     let from = inbox.scratch.as_ref()?.folder("from");
     let to = archive.scratch.as_ref()?.folder("to");
-    let tried = from.and_then(|from| try_moves(&from, &to?));
+    let tried = from.and_then(|from| probe_moves(&from, &to?));
     let between = format!("from {} into {}", path_of(inbox), path_of(archive));
     let Moves { copied_in, guard, has_links } = match tried {
         Ok(moves) => moves,
@@ -44,7 +44,7 @@ pub(super) fn moves(folders: &Folders) -> Option<Finding> {
     let guarantee = match guard {
         Guard::Rename => format!("existing files are never replaced{links}"),
         Guard::Link => "existing files are never replaced, by use of hard links".to_owned(),
-        Guard::Look => {
+        Guard::Check => {
             let what = format!(
                 "{between}: the file system has neither renames that replace nothing nor hard links, so \
                  a file that another program creates in the archive at that moment can be replaced"

@@ -6,6 +6,7 @@
 use crate::config::{Intake, Paths};
 use crate::model::submission::Name;
 use crate::pipeline::intake::Rules;
+use crate::store::path::is_missing;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
@@ -80,8 +81,7 @@ pub(super) fn find(paths: &Paths, intake: &Intake, name: &Name) -> io::Result<Fo
 }
 
 fn is_absence(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-        || error.raw_os_error() == Some(rustix::io::Errno::NAMETOOLONG.raw_os_error())
+    is_missing(error) || error.raw_os_error() == Some(rustix::io::Errno::NAMETOOLONG.raw_os_error())
 }
 
 /// Why the service may not take or read this, if its owner and mode forbid it.

@@ -37,7 +37,7 @@ use stream::HalfWay;
 const STARVED_PAUSE: Duration = Duration::from_millis(200);
 
 /// What grading depends on.
-pub struct Parts {
+pub struct Dependencies {
     /// Where claimed files come from.
     pub queue: Arc<Queue>,
     /// Where the files are.
@@ -62,7 +62,7 @@ pub struct Parts {
 
 /// The grading stage.
 pub struct Grading {
-    parts: Parts,
+    dependencies: Dependencies,
     /// Bounds the batches that are on the pool at a time.
     batches: Budget,
     batches_max: usize,
@@ -100,23 +100,23 @@ impl From<io::Error> for Trouble {
 
 impl Grading {
     /// The stage.
-    pub fn new(parts: Parts) -> Grading {
-        let batches_max = parts.pool.current_num_threads() * 2;
+    pub fn new(dependencies: Dependencies) -> Grading {
+        let batches_max = dependencies.pool.current_num_threads() * 2;
         let batches = Budget::new(batches_max);
-        Grading { parts, batches, batches_max, half_way: Mutex::default() }
+        Grading { dependencies, batches, batches_max, half_way: Mutex::default() }
     }
 
     /// Grades small files until the queue is drained.
     pub fn run_batches(self: &Arc<Self>) {
         let next_batch = || {
-            let settings = self.parts.settings.get();
+            let settings = self.dependencies.settings.get();
             let bytes_max = settings.batch_bytes_max as u64;
-            self.parts.queue.next_batch(settings.batch_files_max, bytes_max)
+            self.dependencies.queue.next_batch(settings.batch_files_max, bytes_max)
         };
         while let Some(batch) = next_batch() {
             self.batches.take(1);
             let grading = Arc::clone(self);
-            self.parts.pool.spawn(move || {
+            self.dependencies.pool.spawn(move || {
                 grading.grade_batch(batch);
                 grading.batches.give(1);
             });
@@ -127,7 +127,7 @@ impl Grading {
 
     /// Grades large files, one after the other, until the queue is drained.
     pub fn run_streams(&self) {
-        while let Some(claimed) = self.parts.queue.next_large() {
+        while let Some(claimed) = self.dependencies.queue.next_large() {
             self.grade_stream(claimed);
         }
     }
@@ -141,14 +141,14 @@ impl Grading {
         while Instant::now() < end
             && let Some(suspect) = suspects.next()
         {
-            self.parts.queue.push_all([suspect]);
-            let Some(batch) = self.parts.queue.next_batch(1, u64::MAX) else {
+            self.dependencies.queue.push_all([suspect]);
+            let Some(batch) = self.dependencies.queue.next_batch(1, u64::MAX) else {
                 return;
             };
             // On the pool, like all other files, so that they have the same stack and scratch memory.
-            self.parts.pool.install(|| self.grade_batch(batch));
+            self.dependencies.pool.install(|| self.grade_batch(batch));
         }
-        self.parts.queue.push_all(suspects);
+        self.dependencies.queue.push_all(suspects);
     }
 
     fn case_rows(&self, claimed: &Claimed, rules: &Rules) -> CaseRows {
@@ -158,7 +158,7 @@ impl Grading {
     /// Opens a submission's file and makes sure that it is what was taken.
     fn open(&self, claimed: &Claimed) -> Result<(File, Signature), Trouble> {
         self.check_gradable(claimed)?;
-        let opened = self.parts.archive.read(&claimed.archived_as);
+        let opened = self.dependencies.archive.read(&claimed.archived_as);
         self.check_unchanged(opened, claimed)
     }
 
@@ -170,9 +170,9 @@ impl Grading {
     ) -> Result<(File, Signature), Trouble> {
         if opened.is_err()
             && let (Some(seen), Some(found)) =
-                (&claimed.seen, self.parts.archive.signature(&claimed.archived_as))
+                (&claimed.seen, self.dependencies.archive.signature(&claimed.archived_as))
             && (!found.is_what_was_seen(seen)
-                || !self.parts.archive.holds_file(&claimed.archived_as))
+                || !self.dependencies.archive.holds_file(&claimed.archived_as))
         {
             return Err(Trouble::Changed("something else was put in its place".into()));
         }
@@ -204,7 +204,7 @@ impl Grading {
     fn begin(&self, batch: &[Claimed]) -> Slot<'_> {
         let tried = batch.iter().filter(|claimed| !self.crashed_too_often(claimed));
         let ids: Vec<i64> = tried.map(|claimed| claimed.id).collect();
-        let slot = self.parts.journal.begin(&ids);
+        let slot = self.dependencies.journal.begin(&ids);
         if !ids.is_empty() {
             Point::GradingBegun.pass();
         }
@@ -212,7 +212,7 @@ impl Grading {
     }
 
     fn crashed_too_often(&self, claimed: &Claimed) -> bool {
-        claimed.crashes >= self.parts.settings.get().tries_max
+        claimed.crashes >= self.dependencies.settings.get().tries_max
     }
 
     /// Fails a submission whose file a loss of power has damaged, or over which the process has crashed
@@ -242,30 +242,30 @@ impl Grading {
             return;
         }
         let bytes = results.iter().map(Graded::rows_bytes).sum();
-        if !self.parts.budget.try_take(bytes) {
-            wait(slot, || self.parts.budget.take(bytes));
+        if !self.dependencies.budget.try_take(bytes) {
+            wait(slot, || self.dependencies.budget.take(bytes));
         }
         // The receiver lives as long as grading does: the service ends stages in order.
-        if let Err(TrySendError::Full(results)) = self.parts.results.try_send(results) {
-            let _ = wait(slot, || self.parts.results.send(results));
+        if let Err(TrySendError::Full(results)) = self.dependencies.results.try_send(results) {
+            let _ = wait(slot, || self.dependencies.results.send(results));
         }
     }
 
     /// Decides what becomes of a file that was not graded. Returns its result if it failed for good.
     fn deal_with(&self, trouble: Trouble, mut claimed: Claimed, total: Tally) -> Option<Graded> {
-        let tries_max = self.parts.settings.get().tries_max;
+        let tries_max = self.dependencies.settings.get().tries_max;
         match trouble {
             Trouble::Changed(why) => {
-                (self.parts.give_back)(claimed, why);
-                self.parts.queue.graded(1);
+                (self.dependencies.give_back)(claimed, why);
+                self.dependencies.queue.graded(1);
             }
-            Trouble::Large => self.parts.queue.requeue(claimed, Requeue::Large),
+            Trouble::Large => self.dependencies.queue.requeue(claimed, Requeue::Large),
             Trouble::Starved(error) => {
                 emit::grade_starved(&claimed.name, &error);
                 let at = Instant::now() + STARVED_PAUSE;
-                self.parts.queue.requeue(claimed, Requeue::Starved(at));
+                self.dependencies.queue.requeue(claimed, Requeue::Starved(at));
             }
-            Trouble::Left => self.parts.queue.requeue(claimed, Requeue::NextStart),
+            Trouble::Left => self.dependencies.queue.requeue(claimed, Requeue::NextStart),
             Trouble::Failed(reason) => {
                 claimed.tries += 1;
                 emit::grade_failed(&claimed.name, claimed.tries, tries_max, &reason);
@@ -273,7 +273,7 @@ impl Grading {
                     return Some(self.failed(claimed, reason, total));
                 }
                 let pause = Duration::from_millis(100) * 4u32.saturating_pow(claimed.tries);
-                self.parts.queue.requeue(claimed, Requeue::Later(Instant::now() + pause));
+                self.dependencies.queue.requeue(claimed, Requeue::Later(Instant::now() + pause));
             }
             Trouble::FailedForGood(reason) => {
                 emit::grade_failed(&claimed.name, claimed.tries, tries_max, &reason);
@@ -292,7 +292,7 @@ impl Grading {
 
     /// The rules by which a submission is graded: by those by which it was begun, to its end.
     fn rules_for(&self, claimed: &Claimed) -> Rules {
-        claimed.progress.as_ref().map_or(self.parts.rules, |progress| progress.rules)
+        claimed.progress.as_ref().map_or(self.dependencies.rules, |progress| progress.rules)
     }
 }
 

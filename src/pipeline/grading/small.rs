@@ -31,7 +31,7 @@ impl Grading {
     pub(super) fn grade_batch(&self, batch: Vec<Claimed>) {
         let mut scratch = SCRATCH.take();
         let mut results = Vec::with_capacity(batch.len());
-        let mut files = self.parts.archive.reader();
+        let mut files = self.dependencies.archive.reader();
         let slot = self.begin(&batch);
         let (mut rows_bytes, mut bytes_read) = (0, 0);
         let mut spent = Spent::default();
@@ -46,7 +46,7 @@ impl Grading {
                     spent.add(kind, tally.cases(), start.elapsed());
                     rows_bytes += scratch.whole.rows.len();
                     let rows = vec![scratch.whole.rows.clone()];
-                    let rules = self.parts.rules;
+                    let rules = self.dependencies.rules;
                     results.push(Graded { claimed, rows, tally, kind, rules, step });
                 }
                 Err(trouble) => {
@@ -68,7 +68,7 @@ impl Grading {
     fn hand_on_batch(&self, results: Vec<Graded>, slot: Option<&Slot<'_>>) {
         // Counted before they are passed on, so that publishing never waits for more when these are the last.
         Point::Graded.pass();
-        self.parts.queue.graded(results.len());
+        self.dependencies.queue.graded(results.len());
         self.hand_on(results, slot);
         Point::HandedOn.pass();
     }
@@ -86,10 +86,15 @@ impl Grading {
         let text = &buffer[..bytes];
         #[cfg(debug_assertions)]
         super::hooks::run(&claimed.name)?;
-        let parts = &self.parts;
+        let dependencies = &self.dependencies;
         let submission = (&claimed.name, claimed.attempt, text);
-        let cases_max = parts.settings.get().chunk_cases_max;
-        let marked = whole.mark(submission, (parts.judge, &parts.rules), cases_max, ROWS_BYTES_MAX);
+        let cases_max = dependencies.settings.get().chunk_cases_max;
+        let marked = whole.mark(
+            submission,
+            (dependencies.judge, &dependencies.rules),
+            cases_max,
+            ROWS_BYTES_MAX,
+        );
         let (kind, tally) = marked.ok_or(Trouble::Large)?;
         let blake3 = *blake3::hash(text).as_bytes();
         Ok((kind, tally, Step::Finished { bytes: text.len() as u64, blake3, total: tally }))
@@ -105,7 +110,7 @@ impl Grading {
     ) -> Result<usize, Trouble> {
         let opened = files.open(&claimed.archived_as);
         let (mut file, before) = self.check_unchanged(opened, claimed)?;
-        if before.bytes > self.parts.settings.get().chunk_bytes_max as u64 {
+        if before.bytes > self.dependencies.settings.get().chunk_bytes_max as u64 {
             return Err(Trouble::Large);
         }
         let bytes = before.bytes as usize;

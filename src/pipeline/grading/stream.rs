@@ -99,7 +99,7 @@ impl Grading {
                 other => other,
             };
             if let Some(failed) = self.deal_with(trouble, claimed, total) {
-                self.parts.queue.graded(1);
+                self.dependencies.queue.graded(1);
                 self.hand_on(vec![failed], None);
             }
         }
@@ -107,7 +107,7 @@ impl Grading {
 
     fn stream(&self, claimed: &mut Claimed, slot: &Slot<'_>) -> Result<(), Trouble> {
         let (stream, handed_on) = self.open_stream(claimed, slot)?;
-        let (send, chunks) = sync_channel(self.parts.settings.get().chunks_ahead_max);
+        let (send, chunks) = sync_channel(self.dependencies.settings.get().chunks_ahead_max);
         let (give_back, spare) = channel();
         thread::scope(|scope| {
             let hand_on =
@@ -129,7 +129,7 @@ impl Grading {
         slot: &Slot<'_>,
     ) -> Result<(Stream, HandedOn), Trouble> {
         let (file, before) = self.open(claimed)?;
-        let settings = self.parts.settings.get();
+        let settings = self.dependencies.settings.get();
         let kind = kind_by_name(claimed.name.as_bytes());
         #[cfg(debug_assertions)]
         super::hooks::run(&claimed.name)?;
@@ -165,7 +165,7 @@ impl Grading {
         let stream = Stream {
             chunks: Chunks::new(Metered(file), reader, bytes_max, cases_max),
             before,
-            marking: Marking { judge: self.parts.judge, rows },
+            marking: Marking { judge: self.dependencies.judge, rows },
             next_case: total.cases() + 1,
         };
         Ok((stream, handed_on))
@@ -185,7 +185,7 @@ impl Grading {
     ) -> Result<(), Trouble> {
         let on_part = || {
             slot.progress();
-            if self.parts.queue.leaves_large() { Err(Trouble::Left) } else { Ok(()) }
+            if self.dependencies.queue.leaves_large() { Err(Trouble::Left) } else { Ok(()) }
         };
         if archive::hash_up_to(offset, file, hasher, on_part)? {
             Ok(())
@@ -212,7 +212,7 @@ impl Grading {
             let (marking, first) = (stream.marking.clone(), stream.next_case);
             stream.next_case += chunk.found().cases.len() as u64;
             let to_mark = Arc::clone(&chunk);
-            self.parts.pool.spawn(move || {
+            self.dependencies.pool.spawn(move || {
                 let marked = guarded(move || Ok(marking.mark(&to_mark, first)));
                 // If the stream ended early, nothing receives it.
                 let _ = reply.send(marked);
@@ -239,7 +239,7 @@ impl Grading {
             handed_on.hasher.update(chunk.consumed());
             let lost = |_| Err(Trouble::Failed("the thread that marked it is gone".into()));
             let Marked { rows, tally, took } = marked.recv().unwrap_or_else(lost)?;
-            handed_on.wait_for_sync(&self.parts.archive, claimed)?;
+            handed_on.wait_for_sync(&self.dependencies.archive, claimed)?;
             let kind = chunk.kind();
             emit::batch_graded(kind, tally.cases(), took);
             handed_on.total.add(&tally);
@@ -253,7 +253,7 @@ impl Grading {
                 claimed.progress = Some(Progress { checkpoint, tally, graded, rules });
             }
             if matches!(next, Next::Done) {
-                self.parts.queue.graded(1);
+                self.dependencies.queue.graded(1);
             }
             let graded = Graded { claimed: before, rows: vec![rows], tally, kind, rules, step };
             Point::ChunkMarked.pass();
@@ -263,7 +263,7 @@ impl Grading {
                 Next::Chunk => {}
                 Next::Done => return Ok(true),
                 Next::Start => {
-                    self.parts.queue.requeue(claimed.clone(), Requeue::NextStart);
+                    self.dependencies.queue.requeue(claimed.clone(), Requeue::NextStart);
                     return Ok(true);
                 }
                 Next::Turn => {
@@ -271,7 +271,7 @@ impl Grading {
                     let half_way = HalfWay { before: handed_on.before, hasher };
                     self.half_way().insert(claimed.id, half_way);
                     emit::turn_over(&claimed.name);
-                    self.parts.queue.requeue(claimed.clone(), Requeue::Large);
+                    self.dependencies.queue.requeue(claimed.clone(), Requeue::Large);
                     return Ok(true);
                 }
             }
@@ -284,7 +284,7 @@ impl Grading {
 
     /// Where the file goes on after this step.
     fn next_after(&self, step: &Step, claimed: &Claimed, turn_ends: Instant) -> Next {
-        let queue = &self.parts.queue;
+        let queue = &self.dependencies.queue;
         if matches!(step, Step::Finished { .. }) {
             Next::Done
         } else if queue.leaves_large() {

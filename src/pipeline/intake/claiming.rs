@@ -8,7 +8,7 @@
 use super::settling::{FileState, Ready, Settling};
 use crate::model::submission::{Claimed, Name, Place};
 use crate::pipeline::queue::Queue;
-use crate::store::archive::{Archive, Standing, Taken};
+use crate::store::archive::{Archive, Obstacle, Taken};
 use crate::store::fail_point::Point;
 use crate::store::ledger::{self, Candidate, Ledger};
 use crate::store::recovery::boot_id;
@@ -192,21 +192,21 @@ impl Claiming {
     fn leave_what_is_not_free(&self, batch: &mut Vec<Ready>, settling: &mut Settling) {
         let mut inspector = self.archive.inspector();
         batch.retain(|ready| {
-            match inspector.standing(&ready.name) {
-                Standing::Free => return true,
-                Standing::Unknown if ready.seen_writing && !ready.though_open => {
+            match inspector.obstacle(&ready.name) {
+                Obstacle::None => return true,
+                Obstacle::Unknown if ready.seen_writing && !ready.though_open => {
                     settling.may_be_open(&ready.name);
                 }
-                Standing::Unknown => {
+                Obstacle::Unknown => {
                     emit::writers_unknown(&ready.name);
                     return true;
                 }
-                Standing::Written if ready.though_open => return true,
-                Standing::Written => {
+                Obstacle::OpenForWriting if ready.though_open => return true,
+                Obstacle::OpenForWriting => {
                     emit::still_open(&ready.name);
                     settling.found_open(&ready.name, Instant::now(), CHECK_OPEN_AFTER);
                 }
-                Standing::Forbidden => {
+                Obstacle::Unreadable => {
                     let why = "it may not be read by the user as whom the service runs";
                     emit::claim_failed(&ready.name, &why);
                     settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER);

@@ -5,6 +5,7 @@
 
 use super::rules::{LeftAlone, Rules};
 use crate::model::submission::Name;
+use crate::store::path::is_no_folder;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -201,12 +202,6 @@ fn open(folder: &Name, guide: &mut impl Guide) -> io::Result<ReadDir> {
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// Whether a folder is gone, or it or one above it was replaced by a link.
-fn is_no_folder(error: &io::Error) -> bool {
-    let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error);
-    error.raw_os_error().is_some_and(|code| gone.contains(&code))
 }
 
 /// What one entry of a folder is.

@@ -41,7 +41,7 @@ const PAUSE_AT_THE_END: Duration = Duration::from_millis(200);
 const TRIES_AT_THE_END: u32 = 25;
 
 /// What publishing works with.
-pub struct Parts {
+pub struct Dependencies {
     /// What is claimed and marked.
     pub ledger: Arc<Ledger>,
     /// The folders of the submissions' files.
@@ -79,7 +79,7 @@ pub struct Published {
 
 /// The publishing stage.
 pub struct Publisher {
-    parts: Parts,
+    dependencies: Dependencies,
     pending: Pending,
     /// How long the last commit took, and the one before.
     last_commits: [Duration; 2],
@@ -95,9 +95,9 @@ pub struct Publisher {
 
 impl Publisher {
     /// The stage.
-    pub fn new(parts: Parts) -> Publisher {
+    pub fn new(dependencies: Dependencies) -> Publisher {
         Publisher {
-            parts,
+            dependencies,
             pending: Pending::default(),
             backlog: VecDeque::new(),
             next_check: Instant::now(),
@@ -113,14 +113,14 @@ impl Publisher {
         let mut open = true;
         let mut all_committed = true;
         while open || !self.backlog.is_empty() {
-            self.parts.health.heartbeat("publish");
+            self.dependencies.health.heartbeat("publish");
             match results.recv_timeout(self.patience()) {
                 Ok(graded) => self.backlog.extend(graded),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => open = false,
             }
             self.fill(results);
-            let nothing_else_comes = !open || self.parts.queue.is_idle();
+            let nothing_else_comes = !open || self.dependencies.queue.is_idle();
             let waited = self.pending.since.is_some_and(|since| since.elapsed() >= self.wait_max());
             if !self.pending.results.is_empty() && (nothing_else_comes || waited || self.is_full())
             {
@@ -130,20 +130,20 @@ impl Publisher {
                 self.check_reports();
             }
         }
-        self.parts.health.ended("publish");
+        self.dependencies.health.ended("publish");
         all_committed
     }
 
     /// Checks open reports for changes by somebody else, though there may be nothing to append to them.
     fn check_reports(&mut self) {
         self.next_check = Instant::now() + BEAT;
-        let checked = self.parts.reports.lock().check_open();
-        self.parts.reports.wake();
+        let checked = self.dependencies.reports.lock().check_open();
+        self.dependencies.reports.wake();
         match checked {
             Ok(()) => self.reports_are_well(),
             Err(error) => {
                 emit::commit_failed(&error);
-                self.parts.health.set_not_ready(Concern::Reports, error.to_string());
+                self.dependencies.health.set_not_ready(Concern::Reports, error.to_string());
             }
         }
     }
@@ -151,21 +151,21 @@ impl Publisher {
     /// Unless there are marks that will not be written any more.
     fn reports_are_well(&self) {
         if !self.gave_up {
-            self.parts.health.set_ready(Concern::Reports);
+            self.dependencies.health.set_ready(Concern::Reports);
         }
     }
 
     /// How long results may wait for others: as long as a commit takes, so that commits take up a
     /// part of the time only. One that the disk held up makes no others wait.
     fn wait_max(&self) -> Duration {
-        let most = Duration::from_millis(self.parts.settings.get().commit_wait_ms_max);
+        let most = Duration::from_millis(self.dependencies.settings.get().commit_wait_ms_max);
         let [last, before] = self.last_commits;
         most.min(last).min(before)
     }
 
     fn is_full(&self) -> bool {
-        self.pending.bytes >= self.parts.settings.get().pending_bytes_max
-            || self.pending.rows.len() >= self.parts.open_reports_max
+        self.pending.bytes >= self.dependencies.settings.get().pending_bytes_max
+            || self.pending.rows.len() >= self.dependencies.open_reports_max
     }
 
     /// Takes results up to what one commit may hold.
@@ -185,7 +185,7 @@ impl Publisher {
     fn patience(&self) -> Duration {
         match self.pending.since {
             _ if !self.backlog.is_empty() => Duration::ZERO,
-            Some(_) if self.parts.queue.is_idle() => Duration::ZERO,
+            Some(_) if self.dependencies.queue.is_idle() => Duration::ZERO,
             Some(since) => {
                 self.wait_max().saturating_sub(since.elapsed()).min(Duration::from_millis(2))
             }
@@ -197,10 +197,10 @@ impl Publisher {
     /// could not be done.
     fn commit(&mut self) -> bool {
         let mut pause = FIRST_PAUSE;
-        let pause_max = Duration::from_millis(self.parts.settings.get().retry_ms_max);
+        let pause_max = Duration::from_millis(self.dependencies.settings.get().retry_ms_max);
         let mut tries_at_the_end = 0;
         loop {
-            self.parts.health.heartbeat("publish");
+            self.dependencies.health.heartbeat("publish");
             let start = Instant::now();
             match self.try_commit() {
                 Ok(bytes) => {
@@ -213,12 +213,12 @@ impl Publisher {
                 }
                 Err(error) => {
                     emit::commit_failed(&error);
-                    self.parts.health.set_not_ready(Concern::Reports, error.to_string());
-                    self.parts.reports.lock().roll_back();
-                    self.parts.reports.wake();
+                    self.dependencies.health.set_not_ready(Concern::Reports, error.to_string());
+                    self.dependencies.reports.lock().roll_back();
+                    self.dependencies.reports.wake();
                 }
             }
-            if self.parts.stopping.load(Ordering::Acquire) {
+            if self.dependencies.stopping.load(Ordering::Acquire) {
                 tries_at_the_end += 1;
                 if self.gave_up || tries_at_the_end > TRIES_AT_THE_END {
                     self.give_up();
@@ -234,7 +234,7 @@ impl Publisher {
     /// Appends all rows, makes them durable and commits; returns how many bytes were appended.
     fn try_commit(&mut self) -> std::result::Result<u64, Error> {
         self.check_disk()?;
-        let Publisher { parts, pending, rewrites_files, .. } = self;
+        let Publisher { dependencies, pending, rewrites_files, .. } = self;
         let graded_at_ms = Timestamp::now().as_millisecond();
         let mut commit = Commit::default();
         let mut summary = Vec::new();
@@ -251,12 +251,12 @@ impl Publisher {
         if *rewrites_files {
             files
                 .iter()
-                .try_for_each(|claimed| parts.archive.rewrite(claimed))
+                .try_for_each(|claimed| dependencies.archive.rewrite(claimed))
                 .map_err(Error::Archive)?;
             *rewrites_files = false;
         }
         // The rebuilder puts reports into their place between two commits.
-        let mut reports = parts.reports.lock();
+        let mut reports = dependencies.reports.lock();
         reports.make_room(|name| pending.rows.contains_key(name) || name.as_bytes() == SUBMISSIONS);
         let mut bytes = 0;
         let submissions = Name::from_bytes(SUBMISSIONS);
@@ -268,7 +268,7 @@ impl Publisher {
         if let Some(report) = summaries {
             bytes += reports.append(report, SUBMISSION_HEADER, &[summary])?;
         }
-        let archive = || parts.archive.sync(files.iter().copied());
+        let archive = || dependencies.archive.sync(files.iter().copied());
         let (archive_synced, reports_synced) = both(archive, || reports.sync());
         *rewrites_files = archive_synced.is_err();
         reports_synced?;
@@ -276,21 +276,21 @@ impl Publisher {
         archive_synced.map_err(Error::Archive)?;
         Point::ArchiveSynced.pass();
         commit.report_lengths = reports.lengths();
-        parts.ledger.commit(&commit)?;
+        dependencies.ledger.commit(&commit)?;
         Point::Committed.pass();
         reports.committed();
-        parts.reports.wake();
+        dependencies.reports.wake();
         Ok(bytes)
     }
 
     /// Makes sure that a commit leaves as much of the disk free as it should.
     fn check_disk(&self) -> std::result::Result<(), Error> {
-        let least = self.parts.settings.get().disk_free_bytes_min;
-        let folder = escape::path(&self.parts.folder).to_string();
-        match free_bytes(&self.parts.folder) {
+        let least = self.dependencies.settings.get().disk_free_bytes_min;
+        let folder = escape::path(&self.dependencies.folder).to_string();
+        match free_bytes(&self.dependencies.folder) {
             Ok(free) if free < least => Err(Error::DiskNearlyFull { folder, free, least }),
             // A folder that is gone is made again when a report is.
-            Err(_) if !self.parts.folder.exists() => Ok(()),
+            Err(_) if !self.dependencies.folder.exists() => Ok(()),
             Err(why) => Err(Error::Disk { folder, why }),
             Ok(_) => Ok(()),
         }
@@ -299,10 +299,10 @@ impl Publisher {
     /// Lets go of what is pending: its claims stand, and the next start grades them again.
     fn give_up(&mut self) {
         self.gave_up = true;
-        self.parts.queue.drain(Drain::Abandon);
+        self.dependencies.queue.drain(Drain::Abandon);
         let pending = std::mem::take(&mut self.pending);
-        self.parts.queue.done(pending.results.iter().map(|result| result.claimed.id));
-        self.parts.budget.give(pending.results.iter().map(|result| result.rows_bytes).sum());
+        self.dependencies.queue.done(pending.results.iter().map(|result| result.claimed.id));
+        self.dependencies.budget.give(pending.results.iter().map(|result| result.rows_bytes).sum());
     }
 
     /// Reports what is durable now, and moves failed files into quarantine.
@@ -312,29 +312,29 @@ impl Publisher {
         for result in &pending.results {
             let claimed = &result.claimed;
             emit::cases_committed(result.kind, &result.tally);
-            self.parts.published.cases.fetch_add(result.tally.cases(), Ordering::Relaxed);
+            self.dependencies.published.cases.fetch_add(result.tally.cases(), Ordering::Relaxed);
             let status = match &result.step {
                 Step::Chunk { .. } => continue,
                 Step::Finished { total, .. } => Status::of(total),
                 Step::Failed { reason, .. } => {
                     self.quarantine(claimed, reason);
-                    self.parts.published.failed.fetch_add(1, Ordering::Relaxed);
+                    self.dependencies.published.failed.fetch_add(1, Ordering::Relaxed);
                     Status::Failed
                 }
             };
             let latency = claimed.ready.elapsed();
             emit::submission_committed(&claimed.name, claimed.attempt, status, latency);
-            self.parts.published.submissions.fetch_add(1, Ordering::Relaxed);
+            self.dependencies.published.submissions.fetch_add(1, Ordering::Relaxed);
             done.push(claimed.id);
         }
-        self.parts.queue.done(done);
-        self.parts.budget.give(pending.results.iter().map(|result| result.rows_bytes).sum());
+        self.dependencies.queue.done(done);
+        self.dependencies.budget.give(pending.results.iter().map(|result| result.rows_bytes).sum());
     }
 
     fn quarantine(&self, claimed: &Claimed, reason: &str) {
         Point::QuarantineDue.pass();
         let note = quarantine_note(&claimed.name, claimed.attempt, Some(reason), claimed.tries);
-        match self.parts.archive.quarantine(claimed.id, &claimed.archived_as, &note) {
+        match self.dependencies.archive.quarantine(claimed.id, &claimed.archived_as, &note) {
             Ok(_) => {
                 Point::Quarantined.pass();
                 emit::quarantined(&claimed.name, reason);
@@ -342,6 +342,6 @@ impl Publisher {
             // It stays in the archive, and the next start tries again.
             Err(error) => emit::quarantine_failed(&claimed.name, &error),
         }
-        emit::quarantine_holds(self.parts.archive.quarantined_files());
+        emit::quarantine_holds(self.dependencies.archive.quarantined_files());
     }
 }

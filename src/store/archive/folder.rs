@@ -1,4 +1,4 @@
-//! Folders opened step by step, so that no link leads out of them, and moves between them.
+//! Folders, opened step by step so that no link leads out of them, and moves between them.
 
 use super::writers::is_written;
 use super::{AtFlags, Errno, File, Mode, OFlags, Path, PathBuf, Signature, io, unlinkat};
@@ -12,11 +12,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How much of a file is copied before it is told that the copy gets on.
+/// How much of a file is copied between two reports of progress.
 const COPIED_AT_ONCE_BYTES: u64 = 64 << 20;
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
-/// Not through a link, and not waiting at a FIFO.
+/// Not through a link, and without waiting at a FIFO.
 const FILE: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
@@ -50,7 +50,7 @@ impl Folder {
     fn step_down(root: &Path, below: &OsStr, make: bool) -> io::Result<Folder> {
         let mut fd = match rustix::fs::openat(CWD, root, FOLDER, Mode::empty()) {
             Err(Errno::NOENT) if make => {
-                // Somebody has removed what the service made when it started.
+                // It was removed since the service made it.
                 owner::make_folders(root)?;
                 rustix::fs::openat(CWD, root, FOLDER, Mode::empty())?
             }
@@ -97,14 +97,13 @@ impl Folder {
     }
 
     /// Opens a file at a path below this folder for reading: through no link at all, and without
-    /// waiting. `quietly` is without taking note of the time in the file's inode; it is unset where
-    /// the system does not let us.
+    /// waiting. `quietly` leaves the access time as it is; it is unset where the system does not allow that.
     pub(super) fn open_file_below(&self, path: &Path, quietly: &mut bool) -> io::Result<File> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let open = |flags| rustix::fs::openat2(&self.fd, path, flags, Mode::empty(), resolve);
         let opened = if *quietly {
             match open(FILE | OFlags::NOATIME) {
-                // That is for a file's owner.
+                // Only a file's owner may do that.
                 Err(Errno::PERM) => {
                     *quietly = false;
                     open(FILE)
@@ -116,7 +115,7 @@ impl Folder {
         };
         match opened {
             Ok(file) => Ok(File::from(file)),
-            // A system that cannot do it in one step does it in several.
+            // The system has no `openat2`.
             Err(Errno::NOSYS | Errno::PERM) => {
                 let (parent, file) = (path.parent(), path.file_name());
                 let parent = parent.map_or(OsStr::new(""), Path::as_os_str);
@@ -126,7 +125,7 @@ impl Folder {
         }
     }
 
-    /// Whether something of this name is in this folder.
+    /// Whether this folder has an entry of this name.
     pub(super) fn has(&self, file: &OsStr) -> bool {
         rustix::fs::statat(&self.fd, file, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
@@ -136,7 +135,7 @@ impl Folder {
     }
 }
 
-/// Renames, but never over an existing file, also where the file system cannot do that by itself.
+/// Renames, but never over an existing file, also where the file system has no such rename.
 pub(super) fn rename_no_replace(
     from: &Folder,
     file: &OsStr,
@@ -145,7 +144,7 @@ pub(super) fn rename_no_replace(
 ) -> rustix::io::Result<()> {
     match rustix::fs::renameat_with(from, file, to, as_file, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            // A second name fails if one is there; where there are no second names, look first.
+            // A second name is refused if the name exists; without second names, check before.
             match rustix::fs::linkat(from, file, to, as_file, AtFlags::empty()) {
                 Ok(()) => unlinkat(from, file, AtFlags::empty()),
                 Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
@@ -195,9 +194,8 @@ pub(super) fn rewrite(folder: &Folder, file: &OsStr, part: &str) -> io::Result<(
     written
 }
 
-/// Copies a file into a folder on another file system, makes the copy durable, and only then
-/// removes the original. `part` is the copy's name until it is whole; `copied_bytes` goes up while
-/// it gets on.
+/// Copies a file into a folder on another file system, makes the copy durable, and only then removes the
+/// original. `part` is the copy's name until it is complete; `copied_bytes` counts its progress.
 pub(super) fn copy(
     from: &Folder,
     file: &OsStr,
@@ -222,14 +220,14 @@ pub(super) fn copy(
             if bytes == 0 {
                 break;
             }
-            // So that the last sync is no long one during which nothing seems to move.
+            // Otherwise the last sync would take long and show no progress.
             copied.sync_data()?;
             copied_bytes.fetch_add(bytes, Ordering::Relaxed);
         }
         if Signature::of(&source.metadata()?) != Signature::of(&before) {
             return Err(io::Error::other("it changed while it was copied"));
         }
-        // Whoever has opened it since writes into what is removed below.
+        // A process that has opened it since would write into what is removed below.
         if !though_open && is_written(&source) == Some(true) {
             return Err(io::Error::other("somebody has opened it for writing"));
         }
@@ -243,7 +241,7 @@ pub(super) fn copy(
         Ok(rename_no_replace(to, part.as_ref(), to, as_file)?)
     })();
     if let Err(error) = whole {
-        // Half a copy is of no use, and a leftover is written over by the next try.
+        // If this fails, the next try overwrites the rest.
         let _ = unlinkat(to, part, AtFlags::empty());
         return Err(error);
     }

@@ -1,18 +1,21 @@
-//! The folders through which a submission's file goes: taken from the inbox into the archive, read
-//! there, put back, or moved into quarantine. Never over an existing file, never through a link.
+//! The folders of a submission's file: it is taken from the inbox into the archive, read there, put back, or
+//! moved into quarantine. Never over an existing file, never through a link.
+//!
+//! Files move by rename. Where inbox and archive are on different file systems, the file first gets a hidden
+//! name in the inbox, so that nobody changes it by its name, then is copied, and only then removed.
 
-mod attempt;
 mod folder;
+mod obstacle;
+mod probe;
 mod quarantine;
-mod standing;
 mod taking;
 #[cfg(test)]
 mod tests;
 mod writers;
 
-pub use attempt::{Guard, Moves, try_moves};
+pub use obstacle::{Inspector, Obstacle};
+pub use probe::{Guard, Moves, probe_moves};
 pub use quarantine::{Put, note_name};
-pub use standing::{Inspector, Standing};
 pub use taking::{Places, Reader, Taken, Taker};
 pub use writers::is_written;
 
@@ -34,7 +37,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What names in the inbox begin with while gridmark moves them across file systems.
 pub const HIDDEN_PREFIX: &str = ".gridmark-";
 
-/// How much of a file is hashed before it is told that something gets on.
+/// How much of a file is hashed between two reports of progress.
 const HASHED_AT_ONCE_BYTES: u64 = 16 << 20;
 
 /// Inbox, archive and quarantine.
@@ -45,18 +48,18 @@ pub struct Archive {
     /// What was renamed since the last [`Archive::sync`].
     changes: Mutex<Changes>,
     file_systems: Arc<FileSystems>,
-    /// What is known to lie in quarantine.
+    /// Files that are known to be in quarantine.
     quarantined: Mutex<BTreeSet<Name>>,
     /// How much was copied from one file system to another.
     copied_bytes: AtomicU64,
 }
 
 impl Archive {
-    /// The store over these folders, which are made where they are missing.
+    /// The archive with these folders, which are created where they are missing.
     ///
     /// # Errors
     ///
-    /// If a folder cannot be made.
+    /// If a folder cannot be created or opened.
     pub fn open(inbox: PathBuf, archive: PathBuf, quarantine: PathBuf) -> io::Result<Archive> {
         for folder in [&inbox, &archive, &quarantine] {
             make_folders(folder)?;
@@ -67,7 +70,7 @@ impl Archive {
         Ok(opened)
     }
 
-    /// The store over these folders as they are, for whoever only looks.
+    /// The archive with these folders as they are, for reading.
     pub fn of(inbox: PathBuf, archive: PathBuf, quarantine: PathBuf) -> Archive {
         let (changes, quarantined) = (Mutex::default(), Mutex::default());
         let (file_systems, copied_bytes) = (Arc::default(), AtomicU64::new(0));
@@ -89,29 +92,28 @@ impl Archive {
         self.copied_bytes.load(Ordering::Relaxed)
     }
 
-    /// Begins to look for places in the archive.
+    /// Finds places in the archive.
     pub fn places(&self) -> Places<'_> {
         Places::new(self)
     }
 
-    /// Begins to look at files in the inbox that have settled.
+    /// Inspects settled files in the inbox.
     pub fn inspector(&self) -> Inspector<'_> {
         Inspector::new(self)
     }
 
-    /// Begins to take files from the inbox into the archive.
+    /// Takes files from the inbox into the archive.
     pub fn taker(&self) -> Taker<'_> {
         Taker::new(self)
     }
 
-    /// Begins to read files in the archive.
+    /// Reads files in the archive.
     pub fn reader(&self) -> Reader<'_> {
         Reader::new(self)
     }
 
-    /// Completes a move across file systems that had begun: copies the hidden file into the
-    /// archive and removes it; `though_open` also if somebody has it open for writing. `Gone` if there
-    /// is none.
+    /// Completes a move across file systems: copies the hidden file into the archive and removes it;
+    /// `though_open` allows that a process has it open for writing. `Gone` if there is none.
     ///
     /// # Errors
     ///
@@ -130,7 +132,7 @@ impl Archive {
                 Ok(Taken::Gone)
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // The copy was whole, and only the original was not removed any more?
+                // The copy may be complete, and only the original was not removed.
                 let copied = Signature::of(&target.open_file(archived)?.metadata()?);
                 let original = Signature::of(&inbox.open_file(hidden.as_ref())?.metadata()?);
                 if !copied.has_content_of(&original) {
@@ -150,8 +152,8 @@ impl Archive {
         self.inbox.join(hidden(id)).symlink_metadata().is_ok()
     }
 
-    /// Moves a submission's file from the archive back to where it was dropped. `false` if
-    /// something else has been dropped there since.
+    /// Moves a submission's file from the archive back to where it was dropped. `false` if another file
+    /// has its name by now.
     ///
     /// # Errors
     ///
@@ -183,8 +185,7 @@ impl Archive {
         Ok(true)
     }
 
-    /// Opens a submission's file for reading, whatever it is: never through a link, and without
-    /// waiting at a FIFO.
+    /// Opens a submission's file for reading, never through a link and without waiting at a FIFO.
     ///
     /// # Errors
     ///
@@ -193,7 +194,7 @@ impl Archive {
         self.reader().open(archived_as)
     }
 
-    /// What the archive holds under this name, if anything.
+    /// The signature of the file with this name in the archive, if there is one.
     pub fn signature(&self, archived_as: &Name) -> Option<Signature> {
         let path = self.archive.join(archived_as.as_path());
         path.symlink_metadata().ok().map(|found| Signature::of(&found))
@@ -205,13 +206,13 @@ impl Archive {
         path.symlink_metadata().is_ok_and(|found| found.is_file())
     }
 
-    /// What the inbox holds under this name, if anything.
+    /// The signature of the file with this name in the inbox, if there is one.
     pub fn signature_in_inbox(&self, name: &Name) -> Option<Signature> {
         let path = self.inbox.join(name.as_path());
         path.symlink_metadata().ok().map(|found| Signature::of(&found))
     }
 
-    /// Removes the name in the inbox of a file that the archive holds as well, the very same.
+    /// Removes the name in the inbox of a file that is in the archive too.
     ///
     /// # Errors
     ///
@@ -222,7 +223,7 @@ impl Archive {
         Ok(unlinkat(&folder, file, AtFlags::empty())?)
     }
 
-    /// Whether files can be moved into the archive at all, whatever may be wrong with one of them.
+    /// Whether files can be moved into the archive at all.
     ///
     /// # Errors
     ///
@@ -233,7 +234,7 @@ impl Archive {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file =
             File::from(rustix::fs::openat(&folder, &name, flags, Mode::from_raw_mode(0o600))?);
-        // A full disk still takes names.
+        // A full disk still accepts names.
         let written = file.write_all(&[0; 4096]);
         unlinkat(&folder, &name, AtFlags::empty())?;
         written
@@ -316,12 +317,12 @@ impl Archive {
     }
 }
 
-/// Hashes what comes next in `file`, up to the `offset` at which it is then, a part at a time;
-/// `on_part` is called before each. Whether the file is that long.
+/// Hashes `file` from where it is up to `offset`, a part at a time; `on_part` is called before each part.
+/// Returns whether the file is that long.
 ///
 /// # Errors
 ///
-/// If it cannot be read, or whatever `on_part` fails with.
+/// If it cannot be read, or `on_part` fails.
 pub fn hash_up_to<E: From<io::Error>>(
     offset: u64,
     file: &File,
@@ -339,12 +340,12 @@ pub fn hash_up_to<E: From<io::Error>>(
     Ok(true)
 }
 
-/// What the original of a submission is called while it is on its way to another file system.
+/// The name of the original while it is copied to another file system.
 fn hidden(id: i64) -> String {
     format!("{HIDDEN_PREFIX}{id}")
 }
 
-/// What a copy is called until it is whole.
+/// The name of a copy until it is complete.
 fn part(id: i64) -> String {
     format!("{HIDDEN_PREFIX}part-{id}")
 }

@@ -1,29 +1,27 @@
-//! What gridmark failed to grade is kept apart, with the reason beside it.
+//! Quarantine: files that gridmark failed to grade, each with a note that says why.
 
 use super::{Archive, AtFlags, Folder, Mode, Name, OFlags, PoisonError, io, unlinkat};
+use crate::model::submission::FILE_NAME_BYTES_MAX;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// What the name of the file with the reason ends in.
+/// The end of a note's name.
 const NOTE_END: &[u8] = b".reason.txt";
 
-/// The longest name of a file, in bytes.
-const NAME_BYTES_MAX: usize = 255;
-
-/// What came of moving a file somewhere.
+/// The result of moving a file out of quarantine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// It lies there.
+    /// It is there.
     There,
-    /// Something else lies there already; it is where it was.
+    /// Another file has its place; it is still in quarantine.
     Occupied,
 }
 
 impl Archive {
     /// Moves a submission's file from the archive into quarantine, under the same name, and writes
-    /// the note beside it. `false` if something else lies there already.
+    /// the note beside it. `false` if another file has its place.
     ///
     /// # Errors
     ///
@@ -35,12 +33,12 @@ impl Archive {
         Ok(moved)
     }
 
-    /// Takes note of what lies in quarantine, and makes sure that the reason lies beside it.
+    /// Counts a file in quarantine, and makes sure that its note exists.
     pub fn note_quarantined(&self, archived_as: &Name, note: &str) {
         if !self.is_in_quarantine(archived_as) {
             return;
         }
-        // It is for people alone, and the ledger knows it as well.
+        // The note is for people; the ledger has the reason too.
         let _ = self.write_note(archived_as, note);
         let mut known = self.quarantined.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(archived_as.clone());
@@ -51,8 +49,7 @@ impl Archive {
         self.quarantine.join(archived_as.as_path()).symlink_metadata().is_ok()
     }
 
-    /// Opens a file in quarantine for reading, whatever it is: never through a link, and without
-    /// waiting at a FIFO.
+    /// Opens a file in quarantine for reading, never through a link and without waiting at a FIFO.
     ///
     /// # Errors
     ///
@@ -80,7 +77,7 @@ impl Archive {
             return Ok(Put::Occupied);
         }
         self.sync([])?;
-        // What is left of it then says nothing wrong: that this was the reason.
+        // A note that stays says nothing wrong: this was the reason.
         let _ = self.remove_note(archived_as, note);
         Ok(Put::There)
     }
@@ -109,7 +106,7 @@ impl Archive {
     }
 }
 
-/// Where in quarantine the reason lies for the file of this name.
+/// The name in quarantine of the note for this file.
 pub fn note_name(archived_as: &Name) -> Name {
     let (folder, file) = archived_as.split();
     Name::from_bytes(folder.as_bytes()).join(&note_file(file))
@@ -117,7 +114,7 @@ pub fn note_name(archived_as: &Name) -> Name {
 
 fn note_file(file: &OsStr) -> OsString {
     let mut name = file.as_bytes().to_vec();
-    name.truncate(NAME_BYTES_MAX - NOTE_END.len());
+    name.truncate(FILE_NAME_BYTES_MAX - NOTE_END.len());
     name.extend_from_slice(NOTE_END);
     OsString::from_vec(name)
 }

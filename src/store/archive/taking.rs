@@ -4,30 +4,31 @@ use super::folder::{Folder, rename_no_replace};
 use super::{Archive, Errno, File, OsStr, Path, hidden, io};
 use crate::model::submission::{Claimed, Name, Place};
 use crate::store::fail_point::Point;
+use crate::store::path::is_no_folder;
 use std::ffi::OsString;
 
-/// What came of an attempt to take a file.
+/// The result of taking a file.
 #[derive(Debug)]
 pub enum Taken {
-    /// It lies in the archive.
+    /// It is in the archive.
     Yes,
     /// It is not in the inbox any more.
     Gone,
-    /// By now something else lies in the archive under that name; another name is needed.
+    /// Another file has that name in the archive by now; a different name is needed.
     Occupied,
 }
 
-/// Looks for places in the archive. Those in one folder mostly come one after the other, so the
-/// folder that was good last is kept open.
+/// Finds places in the archive. Those in one folder mostly come one after the other, so the folder that was used
+/// last is kept open.
 pub struct Places<'a> {
     archive: &'a Archive,
     good: Option<Good>,
 }
 
-/// A folder in the archive in which nothing but folders leads to it.
+/// A folder in the archive; only folders lead to it.
 struct Good {
     name: OsString,
-    /// Nothing if it is not there yet, or cannot be opened.
+    /// `None` if it does not exist yet, or cannot be opened.
     folder: Option<Folder>,
 }
 
@@ -36,7 +37,7 @@ impl<'a> Places<'a> {
         Places { archive, good: None }
     }
 
-    /// Whether a file may lie in the archive under this name.
+    /// Whether a file can have this name in the archive.
     pub fn place(&mut self, archived_as: &Name) -> Place {
         let (folder, file) = archived_as.split();
         let good = match self.good.take().filter(|good| good.name == folder) {
@@ -54,11 +55,11 @@ impl<'a> Places<'a> {
             None => self.archive.signature(archived_as).is_some(),
         };
         self.good = Some(good);
-        // Whatever else is wrong there shows when the file is moved.
+        // Anything else that is wrong there shows when the file is moved.
         if is_there { Place::Taken } else { Place::Free }
     }
 
-    /// How many bytes of a folder's name name something that is no folder, if any do.
+    /// How many bytes of a folder's name lead to something that is no folder, if any do.
     fn blocked(&self, folder: &OsStr) -> Option<usize> {
         let mut path = self.archive.archive.clone();
         let mut bytes = 0;
@@ -109,18 +110,12 @@ impl<'a> Taker<'a> {
                 Ok(Taken::Yes)
             }
             Err(Errno::XDEV) => archive.take_across(claimed, source, file),
-            // If it is there, the folder that it was to move to is what has gone.
+            // If it is there, the target folder is gone.
             Err(Errno::NOENT) if !source.has(file) => Ok(Taken::Gone),
             Err(Errno::EXIST) => Ok(Taken::Occupied),
             Err(error) => Err(error.into()),
         }
     }
-}
-
-/// Whether a path leads through something that is not there, or no folder any more but a link.
-fn is_no_folder(error: &io::Error) -> bool {
-    let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error);
-    error.raw_os_error().is_some_and(|code| gone.contains(&code))
 }
 
 /// The folder that is kept open, if it is this one; else this one from now on.
@@ -139,8 +134,8 @@ pub(super) fn kept<'a>(
 }
 
 impl Archive {
-    /// Takes a file across file systems: first out of everybody's way, so that what is copied is
-    /// what is removed.
+    /// Takes a file across file systems. It gets a hidden name first, so that the file that is removed is the one
+    /// that was copied.
     fn take_across(
         &self,
         claimed: &Claimed,
@@ -164,7 +159,7 @@ impl Archive {
     }
 }
 
-/// Reads files in the archive; its folder is kept open from one to the next.
+/// Reads files in the archive; its folder is kept open between them.
 pub struct Reader<'a> {
     archive: &'a Archive,
     root: Option<Folder>,
@@ -176,8 +171,7 @@ impl<'a> Reader<'a> {
         Reader { archive, root: None, quietly: true }
     }
 
-    /// Opens a submission's file for reading, whatever it is: never through a link, and without
-    /// waiting at a FIFO.
+    /// Opens a submission's file for reading, never through a link and without waiting at a FIFO.
     ///
     /// # Errors
     ///

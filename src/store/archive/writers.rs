@@ -40,7 +40,7 @@ fn control(file: &File, command: libc::c_int, argument: libc::c_int) -> io::Resu
 mod tests {
     use super::{F_SETSIG, control, is_written};
     use crate::model::submission::Name;
-    use crate::store::archive::{Archive, Standing};
+    use crate::store::archive::{Archive, Obstacle};
     use std::fs::File;
 
     const NEEDS_LEASES: &str = "this test needs leases: set TMPDIR to a local file system";
@@ -56,9 +56,9 @@ mod tests {
         control(&other, F_SETSIG, libc::SIGURG).expect("a signal");
         control(&other, libc::F_SETLEASE, libc::F_WRLCK).expect(NEEDS_LEASES);
         let name = Name::from_bytes(*b"p");
-        assert_eq!(archive.inspector().standing(&name), Standing::Written);
+        assert_eq!(archive.inspector().obstacle(&name), Obstacle::OpenForWriting);
         drop(other);
-        assert_eq!(archive.inspector().standing(&name), Standing::Free);
+        assert_eq!(archive.inspector().obstacle(&name), Obstacle::None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::schema::{self, CopyError};
 use super::{Error, Ledger};
 use crate::model::rows::ROWS_VERSION;
-use crate::store::reports::aside::beside;
+use crate::store::path::beside;
 use std::path::Path;
 
 /// Queries that find nothing in a sound ledger, and what a finding means.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// What can go wrong with the ledger.
 ///
-/// What SQLite or the system says is a part of the words, and so no cause to be told once more.
+/// The messages include what SQLite or the system says, so it is not repeated as a cause.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// SQLite says no.
@@ -17,7 +17,7 @@ pub enum Error {
         /// What SQLite says.
         why: rusqlite::Error,
     },
-    /// Whoever runs this may not read the ledger.
+    /// The user who runs this may not read the ledger.
     #[error("the ledger {0}; {remedy}", remedy = .0.remedy("gridmark ..."))]
     Denied(Denied),
     /// The ledger's file cannot be read.

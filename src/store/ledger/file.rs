@@ -3,7 +3,7 @@
 
 use super::schema::CopyError;
 use super::{Connection, Error, Ledger, schema};
-use crate::store::reports::aside::beside;
+use crate::store::path::beside;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

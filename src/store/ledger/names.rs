@@ -1,9 +1,6 @@
 //! Names in the archive.
 
-use crate::model::submission::{Name, Place};
-
-/// The longest name of a file or folder, in bytes.
-const NAME_BYTES_MAX: usize = 255;
+use crate::model::submission::{FILE_NAME_BYTES_MAX, Name, Place};
 
 /// The first name for a submission in the archive that is free.
 pub(super) fn free_archive_name(
@@ -24,7 +21,7 @@ pub(super) fn free_archive_name(
 }
 
 /// The name of the submission that lies there in the archive as a later attempt, going by how its place
-/// is written; that it is no name of its own cannot be told.
+/// is written. It may also be a name of its own.
 pub fn name_of_archived(archived_as: &Name) -> Option<Name> {
     let bytes = archived_as.as_bytes();
     let (stem, extension) = split_extension(bytes);
@@ -60,7 +57,7 @@ fn beside(name: &Name, bytes: usize) -> Name {
     let (parents, folder) = path.split_at(start);
     let end = folder.iter().rposition(|&byte| byte != b'~').map_or(0, |last| last + 1);
     let marks = b"~".repeat(folder.len() - end + 1);
-    let stem = cut(&folder[..end], NAME_BYTES_MAX.saturating_sub(marks.len()));
+    let stem = cut(&folder[..end], FILE_NAME_BYTES_MAX.saturating_sub(marks.len()));
     Name::from_bytes([parents, stem, &marks, rest].concat())
 }
 
@@ -82,7 +79,7 @@ pub(super) fn archive_name(name: &Name, attempt: u32, k: u32) -> Name {
     let bytes = name.as_bytes();
     let file = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
     let (stem, extension) = split_extension(bytes);
-    let over = (bytes.len() - file + suffix.len()).saturating_sub(NAME_BYTES_MAX);
+    let over = (bytes.len() - file + suffix.len()).saturating_sub(FILE_NAME_BYTES_MAX);
     // Where the file's name leaves no room for the number, the number wins over the name's end.
     let (stem, extension) = match stem.len().checked_sub(over).filter(|&kept| kept > file) {
         Some(kept) => (cut(stem, kept), extension),

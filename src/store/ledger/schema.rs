@@ -2,7 +2,7 @@
 
 use super::Error;
 use crate::store::owner::Denied;
-use crate::store::reports::aside::beside;
+use crate::store::path::beside;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
@@ -96,7 +96,7 @@ pub(super) fn ends_with_a_page(path: &Path) -> Result<(), Error> {
         Ok(found) if !has_log && page.is_power_of_two() && found.len() % page != 0 => {
             Err(Error::Torn { path: path.to_owned(), bytes: found.len(), page })
         }
-        // Whatever else is wrong, SQLite finds it.
+        // SQLite finds anything else that is wrong.
         _ => Ok(()),
     }
 }
@@ -225,7 +225,7 @@ pub(super) fn is_there(path: &Path) -> Result<bool, Error> {
     Ok(found.len() > 0 || log.metadata().is_ok_and(|log| log.len() > 0))
 }
 
-/// How long whoever only reads waits for whoever writes.
+/// How long a reader waits for a writer.
 const READING_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Opens a ledger that is only to be read.

@@ -1,6 +1,7 @@
 //! What somebody else left where a report belongs is never written over.
 
 use crate::model::submission::Name;
+use crate::store::path::beside;
 use crate::telemetry::emit;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,17 +24,4 @@ pub fn set_aside(name: &Name, path: &Path, why: &str) -> io::Result<PathBuf> {
         emit::report_set_aside(name, &aside, why);
         return Ok(aside);
     }
-}
-
-/// The path of what lies beside `path`, whose name goes on with `end`.
-///
-/// ```
-/// use std::path::{Path, PathBuf};
-/// let log = gridmark::store::reports::aside::beside(Path::new("state/ledger.db"), "-wal");
-/// assert_eq!(log, Path::new("state/ledger.db-wal"));
-/// ```
-pub fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(end);
-    beside.into()
 }

@@ -1,7 +1,7 @@
 //! Compares a report with what the ledger has committed to it.
 //!
 //! A crash leaves rows behind that were appended and not committed. They are rows of open claims, so they
-//! can be told from what somebody else has written, and are cut off. Anything else was not written by
+//! can be distinguished from what somebody else has written, and are cut off. Anything else was not written by
 //! gridmark: it is set aside, and the report is rebuilt.
 
 use crate::model::rows::{CASE_HEADER, CaseRows, SUBMISSION_HEADER, SUBMISSIONS};

@@ -1,4 +1,4 @@
-//! Loss of power, at named moments and at random ones: what is committed is durable, whoever wrote it,
+//! Loss of power, at named moments and at random ones: what is committed is durable, no matter who wrote it,
 //! and what was lost with the power is never a contestant's mark.
 //!
 //! `GRIDMARK_TEST_LONG=1` is for 200 random losses on each file system, and every moment on each;
@@ -94,8 +94,8 @@ impl Room {
         // Staff hand in again what failed, and droppers what is gone.
         let failed = self.failed();
         for name in &failed {
-            let told = self.sandbox.run("retry", &[name]);
-            assert_eq!(told.code, Some(0), "{told:?}");
+            let outcome = self.sandbox.run("retry", &[name]);
+            assert_eq!(outcome.code, Some(0), "{outcome:?}");
         }
         let rows = self.sandbox.submissions();
         let is_graded = |name: &str, text: &str, rows: &[Row]| {

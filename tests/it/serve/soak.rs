@@ -19,7 +19,7 @@ const FILES: usize = 10;
 
 /// What a look sees.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct Reading {
     resident_bytes: f64,
     open_files: f64,
     /// Submissions since the look before, and how many of 100 were durable within half a second.
@@ -27,9 +27,9 @@ struct Look {
     soon_percent: f64,
 }
 
-impl fmt::Display for Look {
+impl fmt::Display for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Look { submissions, soon_percent, open_files, .. } = self;
+        let Reading { submissions, soon_percent, open_files, .. } = self;
         let mib = self.resident_bytes / 1024.0 / 1024.0;
         write!(
             f,
@@ -49,16 +49,16 @@ fn under_mixed_load_all_is_graded_once_and_memory_descriptors_and_latency_stay_f
     let large: String = (0..4_000).map(|i| classic(i, "YNY")).collect();
     let start = Instant::now();
     let every = Duration::from_secs(seconds) / LOOKS;
-    let (mut dropped, mut ticks, mut looks) = (0, 0, Vec::new());
+    let (mut dropped, mut ticks, mut readings) = (0, 0, Vec::new());
     let mut before = (0.0, 0.0);
-    while looks.len() < LOOKS as usize {
+    while readings.len() < LOOKS as usize {
         let due = Duration::from_millis(100) * ticks;
         std::thread::sleep(due.saturating_sub(start.elapsed()));
         dropped += drop_some(&sandbox, ticks as usize, &large);
         ticks += 1;
-        if start.elapsed() >= every * (looks.len() as u32 + 1) {
-            looks.push(look(&sandbox, &mut before));
-            looks
+        if start.elapsed() >= every * (readings.len() as u32 + 1) {
+            readings.push(look(&sandbox, &mut before));
+            readings
                 .iter()
                 .last()
                 .inspect(|look| println!("{:>5} s: {look}", start.elapsed().as_secs()));
@@ -72,7 +72,7 @@ fn under_mixed_load_all_is_graded_once_and_memory_descriptors_and_latency_stay_f
     assert_eq!(distinct.collect::<BTreeSet<_>>().len(), rows.len());
     assert!(rows.iter().all(|row| row.get("status") != "failed"));
     sandbox.stop();
-    assert_flat(&looks);
+    assert_flat(&readings);
 }
 
 /// Drops some small files, now and then a large one, and names that are graded later or never.
@@ -95,14 +95,14 @@ fn drop_some(sandbox: &Sandbox, tick: usize, large: &str) -> u32 {
     dropped
 }
 
-fn look(sandbox: &Sandbox, before: &mut (f64, f64)) -> Look {
+fn look(sandbox: &Sandbox, before: &mut (f64, f64)) -> Reading {
     let metrics = sandbox.service().metrics();
     let all = metrics.of("gridmark_latency_seconds_count");
     let soon = metrics.of("gridmark_latency_seconds_bucket{le=\"0.5\"}");
     let submissions = all - before.0;
     let soon_percent = 100.0 * (soon - before.1) / submissions.max(1.0);
     *before = (all, soon);
-    Look {
+    Reading {
         resident_bytes: metrics.of("process_resident_memory_bytes"),
         open_files: metrics.of("process_open_fds"),
         submissions,
@@ -111,14 +111,14 @@ fn look(sandbox: &Sandbox, before: &mut (f64, f64)) -> Look {
 }
 
 /// The last third is as the second one; in the first, memory is only being filled.
-fn assert_flat(looks: &[Look]) {
+fn assert_flat(readings: &[Reading]) {
     const SLACK_BYTES: f64 = 32.0 * 1024.0 * 1024.0;
     const SLACK_FILES: f64 = 16.0;
     let [_, second, third] =
-        [0, 1, 2].map(|part| &looks[part * looks.len() / 3..][..looks.len() / 3]);
-    let most = |part: &[Look], of: fn(&Look) -> f64| part.iter().map(of).fold(0.0, f64::max);
+        [0, 1, 2].map(|part| &readings[part * readings.len() / 3..][..readings.len() / 3]);
+    let most = |part: &[Reading], of: fn(&Reading) -> f64| part.iter().map(of).fold(0.0, f64::max);
     let resident = [second, third].map(|part| most(part, |look| look.resident_bytes));
     let open = [second, third].map(|part| most(part, |look| look.open_files));
-    assert!(resident[1] <= resident[0] + SLACK_BYTES, "memory grows: {looks:#?}");
-    assert!(open[1] <= open[0] + SLACK_FILES, "descriptors are lost: {looks:#?}");
+    assert!(resident[1] <= resident[0] + SLACK_BYTES, "memory grows: {readings:#?}");
+    assert!(open[1] <= open[0] + SLACK_FILES, "descriptors are lost: {readings:#?}");
 }

@@ -51,7 +51,7 @@ pub(super) fn hexudoku<const BYTES: usize>(
         // The next batch is prefetched in parts, while this one is read.
         let next = batches.get(i + 1).map_or(&[][..], |next| next.as_flattened());
         let mut next = next.chunks((BYTES * LANES / SIDE).next_multiple_of(LINE_BYTES));
-        let mut seen = Seen::nothing();
+        let mut seen = Found::nothing();
         let mut houses = Houses::empty();
         for (band, sets) in sets.as_chunks_mut::<4>().0.iter_mut().enumerate() {
             for (row, sets) in sets.iter_mut().enumerate() {
@@ -77,7 +77,7 @@ pub(super) fn hexudoku<const BYTES: usize>(
 }
 
 /// What is known of the boards of a batch from their text.
-struct Seen {
+struct Found {
     /// The OR of all cells so far: 16 bytes of each of the boards `i`, `i + 8`, `i + 16` and
     /// `i + 24`.
     cells: [__m512i; 8],
@@ -85,11 +85,11 @@ struct Seen {
     blanks: __m512i,
 }
 
-impl Seen {
+impl Found {
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn nothing() -> Seen {
-        Seen { cells: [_mm512_setzero_si512(); 8], blanks: _mm512_setzero_si512() }
+    fn nothing() -> Found {
+        Found { cells: [_mm512_setzero_si512(); 8], blanks: _mm512_setzero_si512() }
     }
 
     /// The cells of the rows that begin at byte `at` of each board, two a vector.

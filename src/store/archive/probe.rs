@@ -1,4 +1,4 @@
-//! Moves between two folders tried out, before there is anything to lose.
+//! Tests how files move between two folders, for `gridmark doctor`.
 
 use super::folder::{Folder, copy, rename_no_replace};
 use super::{Errno, Path, io};
@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-/// How many bytes are copied to see how long that takes.
+/// How many bytes are copied to measure how long that takes.
 const COPIED_BYTES: usize = 1 << 20;
 
 /// How files move from one folder into another.
@@ -15,43 +15,43 @@ const COPIED_BYTES: usize = 1 << 20;
 pub struct Moves {
     /// How long it takes to copy a mebibyte, if a move is a copy.
     pub copied_in: Option<Duration>,
-    /// By what an existing file is never replaced.
+    /// How an existing file is protected from being replaced.
     pub guard: Guard,
     /// Whether a file may have two names.
     pub has_links: bool,
 }
 
-/// By what a move never replaces an existing file.
+/// How a move never replaces an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// By the rename itself.
+    /// The rename itself refuses.
     Rename,
-    /// By a second name, which is refused where there is a file.
+    /// A second name is made, which is refused where a file is.
     Link,
-    /// By a look before, which misses what appears at that very moment.
-    Look,
+    /// It is checked before, which misses a file that appears in that moment.
+    Check,
 }
 
-/// Tries out how files move between two empty folders, and leaves files in both.
+/// Moves files between two empty folders, and leaves files in both.
 ///
 /// # Errors
 ///
 /// If files cannot be moved, or a file was replaced that was there.
-pub fn try_moves(from: &Path, to: &Path) -> io::Result<Moves> {
+pub fn probe_moves(from: &Path, to: &Path) -> io::Result<Moves> {
     fs::write(from.join("moved"), vec![b'1'; COPIED_BYTES])?;
     fs::write(to.join("there"), "2")?;
     fs::write(to.join("beside"), "3")?;
     let source = Folder::open(from, "".as_ref())?;
     let target = Folder::open(to, "".as_ref())?;
     let no_replace = RenameFlags::NOREPLACE;
-    // The system looks for what is there by itself, so only a rename that comes off shows that the
-    // file system can do it.
+    // The system checks for an existing name by itself, so only a rename that succeeds shows that the file
+    // system supports the flag.
     let renamed = renameat_with(&target, "beside", &target, "renamed", no_replace);
     let has_links = linkat(&target, "there", &target, "linked", AtFlags::empty()).is_ok();
     let guard = match renamed {
         Ok(()) => Guard::Rename,
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if has_links => Guard::Link,
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Guard::Look,
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Guard::Check,
         Err(error) => return Err(error.into()),
     };
     let (moved, there) = ("moved".as_ref(), "there".as_ref());
