@@ -47,7 +47,7 @@
 //! | `generate/<kind>.rs` | cases with known answers, for tests, benchmarks and `gridmark doctor` |
 //!
 //! Outside this crate the compiler leads to the drawings of `gridmark grade` (`cli/listing.rs`) and
-//! the doctor's trial files (`audit/doctor/work.rs`), and to the oracle of the tests and the
+//! the doctor's trial files (`audit/doctor/trial/samples.rs`), and to the oracle of the tests and the
 //! fuzzers. Commands, file extensions, metrics and report columns follow from [`Kind::ALL`].
 
 #![no_std]

@@ -120,6 +120,8 @@ impl Stages {
             let committed = publish.join().unwrap_or_default() && queue.left().starved == 0;
             reports.close();
             let _ = rebuild.join();
+            // The process may end as soon as this is sent, and the ledger is closed with its last user.
+            drop(reports);
             let _ = send.send(Drained { left, committed });
         })?;
         let (queue, reports) = (Arc::clone(&shared.queue), Arc::clone(&shared.reports));

@@ -6,10 +6,11 @@
 //! loss does not count as a failed try.
 
 use crate::telemetry::emit;
+use rustix::fs::OFlags;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -57,14 +58,19 @@ impl InFlightJournal {
     /// If the file cannot be read or created.
     pub fn open(path: &Path, batch_files_max: usize) -> io::Result<(InFlightJournal, Vec<i64>)> {
         let boot = boot();
-        let earlier = match std::fs::read(path) {
-            Ok(bytes) => numbers(&bytes, &boot),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(error),
-        };
         let slot_bytes = (batch_files_max + 1) * WORD;
+        // Through a link, another program's file would be emptied.
+        let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits().cast_signed();
         let mut options = File::options();
-        let file = options.write(true).create(true).truncate(true).open(path)?;
+        options.read(true).write(true).create(true).truncate(false).custom_flags(flags);
+        let mut file = options.open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is no regular file; move it away"));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let earlier = numbers(&bytes, &boot);
+        file.set_len(0)?;
         let mut header = [0; HEADER_BYTES];
         header[..16].copy_from_slice(MAGIC);
         header[16..24].copy_from_slice(&(slot_bytes as u64).to_le_bytes());
@@ -267,5 +273,15 @@ mod tests {
         drop(begun);
         let _begun = journal.begin(&[2]);
         assert_eq!(reopened(&path).1, NONE);
+    }
+
+    #[test]
+    fn it_is_never_opened_through_a_link() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (path, other) = (folder.path().join("grading"), folder.path().join("other"));
+        std::fs::write(&other, "another program's").expect("a file");
+        std::os::unix::fs::symlink(&other, &path).expect("a link");
+        assert!(InFlightJournal::open(&path, 3).is_err());
+        assert_eq!(std::fs::read(&other).expect("the file"), b"another program's");
     }
 }

@@ -26,7 +26,7 @@ pub enum Concern {
     Reports,
     /// Damaged reports can be rebuilt.
     Rebuild,
-    /// The service goes on.
+    /// The service is not stopping.
     Stopping,
 }
 

@@ -247,10 +247,14 @@ table! {
         "Submissions that an earlier run took and left to this one.";
     Counter REPORT_CUTS, "gridmark_report_cuts_total", Count, [],
         "Reports cut back to their committed length.";
+    Gauge DAMAGED_REPORTS, "gridmark_damaged_reports", Count, [],
+        "Reports that are to be rebuilt; meanwhile they lack new rows.";
     Counter REPORTS_SET_ASIDE, "gridmark_reports_set_aside_total", Count, [],
         "Reports that another program had changed and that were set aside.";
     Counter REPORTS_RESTORED, "gridmark_reports_restored_total", Count, [],
         "Reports that were rebuilt.";
+    Counter REPORT_REBUILD_ERRORS, "gridmark_report_rebuild_errors_total", Count, [],
+        "Failed tries to check or rebuild a report.";
     Counter REBUILD_ERRORS, "gridmark_rebuild_errors_total", Count, [],
         "Submissions whose rows could not be rebuilt.";
 }

@@ -5,6 +5,7 @@ use crate::model::escape;
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Status, Tally};
 use crate::store::ledger::{Record, Report};
+use crate::store::reports::assess::{Change, Condition, assess};
 use crate::store::reports::rebuild::{Gap, Sink};
 use gridmark_core::Kind;
 use gridmark_core::board::Verdict;
@@ -24,8 +25,6 @@ pub(super) struct Comparison<'a> {
     counters: &'a Counters,
     /// The committed part of the file.
     file: Lines,
-    /// The length of the file.
-    bytes: u64,
     /// The offset and the line, from 1, up to which it has been compared.
     at: u64,
     line: u64,
@@ -56,7 +55,6 @@ impl<'a> Comparison<'a> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => File::open("/dev/null")?,
             opened => opened?,
         };
-        let bytes = file.metadata()?.len();
         let file = BufReader::with_capacity(1 << 16, file.take(report.length));
         let mut comparison = Comparison {
             verify,
@@ -64,38 +62,40 @@ impl<'a> Comparison<'a> {
             path,
             counters,
             file: Lines { file, ahead: Vec::new() },
-            bytes,
             at: 0,
             line: 1,
             differs: false,
             has_gaps: false,
             buffer: Vec::new(),
         };
-        comparison.check_length(is_file);
+        comparison.check_length()?;
         Ok(comparison)
     }
 
-    fn check_length(&mut self, is_file: bool) {
-        let (length, bytes) = (self.report.length, self.bytes);
-        if length == 0 {
+    fn check_length(&mut self) -> io::Result<()> {
+        if self.report.length == 0 {
             // Nothing is committed, so there is nothing to compare.
             self.differs = true;
-        } else if !is_file {
-            let is_there = self.path.symlink_metadata().is_ok();
-            self.differ(if is_there { "it is not a file" } else { "it is missing" }.into());
-        } else if !self.report.whole && self.verify.is_running {
-            self.differs = true;
-            let what = "the service is rebuilding it".to_owned();
-            self.verify.note(&self.path, what, "verify it again later");
-        } else if !self.report.whole {
-            self.differ("its rebuild was begun and not finished".into());
-        } else if bytes < length {
-            self.differ(format!("it has {bytes} bytes, but {length} are committed"));
-        } else if bytes > length && !self.verify.is_running {
-            let more = bytes - length;
-            let what = format!("its last {more} bytes are not committed");
-            self.verify.note(&self.path, what, "nothing to do: the next start cuts them off");
+            return Ok(());
         }
+        let condition = assess(&self.verify.ledger, self.report, &self.path);
+        match condition.map_err(io::Error::other)? {
+            Condition::Changed(Change::Unfinished) if self.verify.is_running => {
+                self.differs = true;
+                let what = "the service is rebuilding it".to_owned();
+                self.verify.note(&self.path, what, "verify it again later");
+            }
+            // Beside a running service, rows follow that are not committed yet.
+            Condition::Changed(Change::Longer(_)) | Condition::Tail(_)
+                if self.verify.is_running => {}
+            Condition::Tail(bytes) => {
+                let what = format!("its last {bytes} bytes are not committed");
+                self.verify.note(&self.path, what, "nothing to do: the next start cuts them off");
+            }
+            Condition::Changed(change) => self.differ(change.to_string()),
+            Condition::AsCommitted => {}
+        }
+        Ok(())
     }
 
     /// Reports the first difference of this report.
@@ -105,8 +105,8 @@ impl<'a> Comparison<'a> {
         }
         self.differs = true;
         let to_do = if self.verify.is_running {
-            "the service rebuilds it when it next adds rows or starts; to rebuild it now, stop the \
-             service and run `gridmark verify --repair`"
+            "the service rebuilds it when it notices; to rebuild it now, stop the service and run \
+             `gridmark verify --repair`"
         } else if self.path.symlink_metadata().is_ok() {
             "run `gridmark verify --repair` to rebuild it; the present file is kept"
         } else {

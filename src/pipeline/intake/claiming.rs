@@ -233,7 +233,7 @@ impl Claiming {
         let place = |name: &Name| {
             if promised.contains(name) { Place::Taken } else { places.place(name) }
         };
-        match self.ledger.claims().take(&candidates, now_ms, &self.boot_id, place) {
+        match self.ledger.claims().record(&candidates, now_ms, &self.boot_id, place) {
             Ok(claims) => {
                 Point::Claimed.pass();
                 self.health.set_ready(Concern::Claims);
@@ -310,12 +310,16 @@ impl Claiming {
     }
 
     fn release(&self, ids: &[i64]) {
-        if !ids.is_empty() {
-            Point::ReleasesDue.pass();
+        if ids.is_empty() {
+            return;
         }
-        if let Err(error) = self.ledger.claims().release(ids) {
-            // The next start finds claims whose files lie in the inbox, or nowhere, and releases
-            // them.
+        // A file that could not be copied has its name in the inbox again: that has to be durable first.
+        let synced = self.archive.sync([]).map_err(|error| error.to_string());
+        Point::ReleasesDue.pass();
+        let released = synced
+            .and_then(|()| self.ledger.claims().release(ids).map_err(|error| error.to_string()));
+        if let Err(error) = released {
+            // The next start finds claims whose files are in the inbox, or nowhere, and releases them.
             self.health.set_not_ready(Concern::Claims, format!("cannot release claims: {error}"));
         }
     }

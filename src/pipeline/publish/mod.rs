@@ -333,13 +333,18 @@ impl Publisher {
 
     fn quarantine(&self, claimed: &Claimed, reason: &str) {
         Point::QuarantineDue.pass();
+        let archive = &self.dependencies.archive;
         let note = quarantine_note(&claimed.name, claimed.attempt, Some(reason), claimed.tries);
-        match self.dependencies.archive.quarantine(claimed.id, &claimed.archived_as, &note) {
-            Ok(_) => {
+        match archive.quarantine(claimed.id, &claimed.archived_as, &note) {
+            Ok(true) => {
                 Point::Quarantined.pass();
                 emit::quarantined(&claimed.name, reason);
             }
-            // It stays in the archive, and the next start tries again.
+            Ok(false) => {
+                emit::quarantine_failed(&claimed.name, &"another file has its place there")
+            }
+            // A file that is gone is one that a loss of power or somebody has removed.
+            Err(_) if archive.signature(&claimed.archived_as).is_none() => {}
             Err(error) => emit::quarantine_failed(&claimed.name, &error),
         }
         emit::quarantine_holds(self.dependencies.archive.quarantined_files());

@@ -151,9 +151,11 @@ impl Archive {
         }
         Point::FileHidden.pass();
         let taken = self.complete(claimed.id, &claimed.archived_as, claimed.though_open);
-        if !matches!(taken, Ok(Taken::Yes)) {
-            // If this fails too, the file stays hidden and its claim stands for the next start.
-            let _ = rename_no_replace(&inbox, hidden.as_ref(), source, file);
+        // If this fails too, the file stays hidden and its claim stands for the next start.
+        if !matches!(taken, Ok(Taken::Yes))
+            && rename_no_replace(&inbox, hidden.as_ref(), source, file).is_ok()
+        {
+            self.changed([source, &mut inbox]);
         }
         taken
     }

@@ -62,7 +62,7 @@ impl Claims<'_> {
     /// # Errors
     ///
     /// If the transaction fails; then nothing is recorded.
-    pub fn take(
+    pub fn record(
         &self,
         candidates: &[Candidate],
         received_at_ms: i64,

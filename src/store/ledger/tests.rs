@@ -26,7 +26,7 @@ const RULES: Rules = Rules { case_bytes_max: 1, missing_cases_max: 3, neutralise
 
 fn take(ledger: &Ledger, files: &[Candidate], received_at_ms: i64) -> Vec<Claimed> {
     let free = |_: &Name| Place::Free;
-    ledger.claims().take(files, received_at_ms, "a boot", free).expect("claims")
+    ledger.claims().record(files, received_at_ms, "a boot", free).expect("claims")
 }
 
 fn progress() -> Progress {
@@ -76,7 +76,7 @@ fn a_name_that_is_taken_in_the_archive_is_never_promised() {
         b"a/b/p.txt" => Place::Blocked(3),
         _ => Place::Free,
     };
-    let claims = ledger.claims().take(&files, 0, "", place).expect("claims");
+    let claims = ledger.claims().record(&files, 0, "", place).expect("claims");
     assert_eq!(archive_names(&claims), ["p3~2.txt", "p3~1~1.txt", "p3~2~1.txt", "a/b~/p.txt"]);
 }
 
@@ -260,7 +260,7 @@ fn a_failed_submission_whose_place_is_taken_is_not_among_the_failed_ones() {
     let place = |name: &Name| {
         if name.as_bytes() == b"p~2" { Place::Taken } else { Place::Free }
     };
-    let second = &ledger.claims().take(&[candidate(b"p")], 0, "", place).expect("claims")[0];
+    let second = &ledger.claims().record(&[candidate(b"p")], 0, "", place).expect("claims")[0];
     assert_ne!(second.archived_as, first.archived_as);
     assert_eq!(ledger.records().failed().expect("failed ones").len(), 1);
     let other = Candidate { name: Name::from_bytes(*b"p"), ..candidate(b"p") };

@@ -36,8 +36,13 @@ pub enum Change {
     Missing,
     /// It is no regular file.
     NotAFile,
-    /// It has this many bytes, and more are committed.
-    Shorter(u64),
+    /// It has fewer bytes than are committed.
+    Shorter {
+        /// How many it has.
+        bytes: u64,
+        /// How many are committed.
+        committed: u64,
+    },
     /// This many bytes follow that are no rows of ours.
     Longer(u64),
 }
@@ -45,10 +50,12 @@ pub enum Change {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Change::Unfinished => f.write_str("it is being rebuilt, and that is not finished"),
+            Change::Unfinished => f.write_str("its rebuild was begun and not finished"),
             Change::Missing => f.write_str("it is missing"),
-            Change::NotAFile => f.write_str("it is no regular file"),
-            Change::Shorter(bytes) => write!(f, "it has {bytes} bytes, and more are committed"),
+            Change::NotAFile => f.write_str("it is not a file"),
+            Change::Shorter { bytes, committed } => {
+                write!(f, "it has {bytes} bytes, but {committed} are committed")
+            }
             Change::Longer(bytes) => write!(f, "it has {bytes} bytes beyond what is committed"),
         }
     }
@@ -77,7 +84,8 @@ pub fn assess(ledger: &Ledger, report: &Report, path: &Path) -> Result<Condition
         return Ok(Condition::Changed(Change::NotAFile));
     }
     if found.len() < report.length {
-        return Ok(Condition::Changed(Change::Shorter(found.len())));
+        let (bytes, committed) = (found.len(), report.length);
+        return Ok(Condition::Changed(Change::Shorter { bytes, committed }));
     }
     let more = found.len() - report.length;
     Ok(if more == 0 {

@@ -78,6 +78,7 @@ impl ReportFiles {
         let failed = |source| Error::Report { report: escape::path(&folder).to_string(), source };
         file_systems.hold(&[&folder]).map_err(failed)?;
         let to_rebuild = ledger.reports().damaged()?;
+        emit::damaged_reports(to_rebuild.len());
         Ok(ReportFiles {
             damaged: to_rebuild.iter().cloned().collect(),
             to_rebuild,
@@ -105,17 +106,13 @@ impl ReportFiles {
         self.to_rebuild.push(name);
     }
 
-    /// How many reports are to be rebuilt.
-    pub fn damaged(&self) -> usize {
-        self.damaged.len()
-    }
-
     /// This report was rebuilt: the file is in its place and holds everything that is committed to it. It is
     /// kept open, so that the next change is noticed.
     pub(super) fn rebuilt(&mut self, name: &Name, OpenFile { file, left }: OpenFile) {
         let length = left.bytes;
         let report = OpenReport { file, committed: length, length, left, torn: false };
         self.damaged.remove(name);
+        emit::damaged_reports(self.damaged.len());
         self.open.insert(name.clone(), report);
     }
 
@@ -127,6 +124,7 @@ impl ReportFiles {
             Point::ReportDamaged.pass();
             self.damaged.insert(name.clone());
             self.to_rebuild.push(name.clone());
+            emit::damaged_reports(self.damaged.len());
         }
         self.open.remove(name);
         self.closed.remove(name);
@@ -147,7 +145,7 @@ impl ReportFiles {
             }
             let path = self.path_of(name);
             if path.symlink_metadata().is_ok() {
-                set_aside(name, &path, "it is none of gridmark's").map_err(of(name))?;
+                set_aside(name, &path, "gridmark did not write it").map_err(of(name))?;
             }
             new.push(name.clone());
         }
@@ -418,7 +416,7 @@ mod tests {
         fs::write(&path, "a header\n").expect("written");
         assert_eq!(commit(&mut files, &name, "another row\n"), 0);
         assert_eq!(fs::read_to_string(&path).expect("the report"), "a header\n");
-        assert_eq!(files.damaged(), 1);
+        assert_eq!(files.damaged.len(), 1);
         assert_eq!(files.next_to_rebuild(), Some(name.clone()));
         assert_eq!(files.next_to_rebuild(), None);
         let report = files.ledger.reports().get(&name).expect("the ledger").expect("a report");
@@ -439,6 +437,6 @@ mod tests {
         files.roll_back();
         let path = root.path().join("reports/p.csv");
         assert_eq!(fs::read_to_string(path).expect("the report"), "a header\na row\n");
-        assert_eq!(files.damaged(), 0);
+        assert_eq!(files.damaged.len(), 0);
     }
 }

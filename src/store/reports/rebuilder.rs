@@ -105,7 +105,7 @@ impl Rebuilder {
                 Ok(false) => break,
                 Err(error) => {
                     let why = escape::with_causes(&error);
-                    emit::commit_failed(&why);
+                    emit::report_rebuild_failed(&why);
                     self.health.set_not_ready(Concern::Rebuild, why);
                     self.failed.push_back((Instant::now() + RETRY_AFTER, report));
                 }
@@ -121,7 +121,7 @@ impl Rebuilder {
     fn check_all(&self) {
         let reports = match self.ledger.reports().all() {
             Ok(reports) => reports,
-            Err(error) => return emit::commit_failed(&error),
+            Err(error) => return emit::report_rebuild_failed(&error),
         };
         for reports in reports.chunks(CHECKS_A_TURN) {
             self.health.heartbeat("rebuild");
@@ -132,7 +132,7 @@ impl Rebuilder {
                 }
                 // What is wrong with it shows again when rows are to be appended.
                 if let Err(error) = files.check(&report.path) {
-                    emit::commit_failed(&error);
+                    emit::report_rebuild_failed(&error);
                 }
             }
         }

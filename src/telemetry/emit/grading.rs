@@ -43,7 +43,7 @@ pub fn crashes_counted<'a>(names: impl Iterator<Item = &'a Name>) {
     for name in names {
         metric::SUSPECTS.add(1);
         warn!(target: TARGET, %name,
-            "an earlier run died while grading this file; it is now graded alone");
+            "an earlier run died while grading this file, which may be the cause");
     }
 }
 
@@ -78,7 +78,7 @@ pub fn quarantined(name: &Name, reason: &str) {
 pub fn quarantine_failed(name: &Name, error: &dyn Display) {
     metric::QUARANTINE_ERRORS.add(1);
     error!(target: TARGET, %name, error = %escape::line(error),
-        "cannot move a file into quarantine; it stays in the archive");
+        "cannot move a file into quarantine; the next start tries again");
 }
 
 /// The number of files in quarantine.

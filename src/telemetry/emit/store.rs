@@ -26,6 +26,11 @@ pub fn report_cut(report: &Name, bytes: u64) {
         "rows that an earlier run did not commit were cut off a report; they are written again");
 }
 
+/// This many reports are to be rebuilt.
+pub fn damaged_reports(reports: usize) {
+    metric::DAMAGED_REPORTS.set(reports as f64);
+}
+
 /// A report was not as the ledger says and was set aside.
 pub fn report_set_aside(report: &Name, aside: &Path, why: &str) {
     metric::REPORTS_SET_ASIDE.add(1);
@@ -39,23 +44,19 @@ pub fn report_restored(report: &Name, why: &str) {
     warn!(target: TARGET, %report, why, "rebuilt a report");
 }
 
+/// A report cannot be checked or rebuilt now; that is tried again.
+pub fn report_rebuild_failed(error: &dyn Display) {
+    metric::REPORT_REBUILD_ERRORS.add(1);
+    error!(target: TARGET, error = %escape::line(error),
+        "cannot rebuild a report; marks are committed all the same, and it is tried again");
+}
+
 /// The rows of a submission cannot be rebuilt.
 pub fn rebuild_failed(name: &Name, error: &dyn Display) {
     metric::REBUILD_ERRORS.add(1);
     if is_news("rebuild", name, error) {
         error!(target: TARGET, %name, error = %escape::line(error),
             "cannot rebuild the rows of a submission: the file that was graded is gone or changed");
-    }
-}
-
-/// An older version did not record the order of the rows in a report; it is taken from the report
-/// itself, if that is possible.
-pub fn row_order_adopted(report: &Name, is_known: bool) {
-    if is_known {
-        info!(target: TARGET, %report, "the order of its rows is taken over into the ledger");
-    } else {
-        warn!(target: TARGET, %report,
-            "the order of its rows is not known; if it is rebuilt, rows may change places");
     }
 }
 

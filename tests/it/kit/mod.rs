@@ -317,6 +317,10 @@ impl Sandbox {
         self.wait_until("it is ready", |sandbox| {
             sandbox.service().get("/readyz").starts_with("HTTP/1.1 200 OK\r\n")
         });
+        // From then on every folder of the inbox is watched.
+        self.wait_until("it has scanned the inbox", |sandbox| {
+            sandbox.service().metrics().of("gridmark_scan_seconds_count") >= 1.0
+        });
     }
 
     /// Runs `gridmark serve --once` to its end.

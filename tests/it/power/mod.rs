@@ -33,7 +33,8 @@ impl Room {
         let disk = Disk::new(kind);
         let mut sandbox = Sandbox::within(&disk.path());
         sandbox.set("grade.case_bytes_max", 4096).set("grade.chunk_bytes_max", 8192);
-        sandbox.set("publish.commit_wait_ms_max", 5).set("intake.claim_files_max", 16);
+        sandbox.set("publish.commit_wait_ms_max", 5).set("publish.pending_bytes_max", 4096);
+        sandbox.set("grade.batch_files_max", 3).set("intake.claim_files_max", 16);
         // A crash at every start is no fault of the files.
         sandbox.set("grade.tries_max", 1_000);
         sandbox.use_boot_ids();

@@ -27,7 +27,7 @@ const TOGETHER_PIECES_MAX: usize = 256;
 const TOGETHER_BYTES_MAX: u64 = 8 << 20;
 const TOGETHER_CASES_MAX: u64 = 32_768;
 
-/// GapReason rows cannot be rebuilt.
+/// Why rows cannot be rebuilt.
 #[derive(Debug)]
 pub enum GapReason {
     /// The file is gone.
