@@ -226,7 +226,9 @@ impl Trial<'_> {
             holder.and_then(|holder| holder.address).ok_or("it has not opened its address")?;
         let answer = http::ask(address, "/readyz").map_err(|error| error.to_string())?;
         match answer.status {
-            200 => Ok(address),
+            // Only after a scan every folder is watched.
+            200 if value(address, "gridmark_scan_seconds_count") > Some(0.0) => Ok(address),
+            200 => Err("it has not scanned the inbox".to_owned()),
             _ => Err(answer.body.lines().collect::<Vec<_>>().join("; ")),
         }
     }
@@ -301,10 +303,12 @@ fn rows(report: &Path) -> Result<Vec<csv::StringRecord>, String> {
 
 /// Whether more submissions were found by events than by scans.
 fn via_events(address: SocketAddr) -> bool {
-    let metrics = http::ask(address, "/metrics").map(|answer| answer.body).unwrap_or_default();
-    let found = |via: &str| {
-        let series = format!("gridmark_found_total{{via=\"{via}\"}} ");
-        metrics.lines().find_map(|line| line.strip_prefix(&series)?.parse::<f64>().ok())
-    };
+    let found = |via: &str| value(address, &format!("gridmark_found_total{{via=\"{via}\"}}"));
     found("event") > found("scan")
+}
+
+/// The value of a series of metrics now.
+fn value(address: SocketAddr, series: &str) -> Option<f64> {
+    let metrics = http::ask(address, "/metrics").ok()?.body;
+    metrics.lines().find_map(|line| line.strip_prefix(series)?.trim().parse::<f64>().ok())
 }
