@@ -189,7 +189,7 @@ pub enum Watch {
 pub struct Queue {
     /// How many taken files may wait.
     pub files_max: usize,
-    /// How many bytes the taken files that wait may have in all.
+    /// How many bytes of work the taken files that wait may have in all; a large file counts for one chunk.
     pub bytes_max: u64,
 }
 
@@ -274,7 +274,7 @@ pub struct Publish {
     pub neutralise_formulas: bool,
     /// The longest time between two tries to write a report, in milliseconds.
     pub retry_ms_max: u64,
-    /// How much space must be free on the disk for files to be taken, in bytes.
+    /// How much space must be free on the disk for files to be taken and marks to be committed, in bytes.
     pub disk_free_bytes_min: u64,
 }
 

@@ -6,7 +6,7 @@
 //! released whose files never left the inbox.
 //!
 //! After a loss of power a claimed file may have lost its bytes. That is our failure and never a mark of a
-//! contestant: the claim stored size and time of the file, so it is noticed, and the submission fails with
+//! entrant: the claim stored size and time of the file, so it is noticed, and the submission fails with
 //! the reason.
 
 use crate::model::rows::{SUBMISSIONS, report_of};

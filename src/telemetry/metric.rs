@@ -223,7 +223,7 @@ table! {
         "Failed tries to grade a submission.";
     Counter SUSPECTS, "gridmark_suspects_total", Count, [],
         "Submissions that were being graded when a process died.";
-    Counter JOURNAL_ERRORS, "gridmark_under_way_errors_total", Count, [],
+    Counter JOURNAL_ERRORS, "gridmark_journal_errors_total", Count, [],
         "Failed writes to the in-flight journal.";
     Gauge QUARANTINED_FILES, "gridmark_quarantined_files", Count, [],
         "Files in quarantine.";

@@ -143,7 +143,7 @@ pub fn quarantine_note(name: &Name, attempt: u32, reason: Option<&str>, tries: u
     let reason = reason.unwrap_or("it is not known");
     format!(
         "gridmark failed to grade this submission. That is gridmark's failure, not the \
-         contestant's.\n\nsubmission: {name}\nattempt: {attempt}\nreason: {reason}\n\
+         entrant's.\n\nsubmission: {name}\nattempt: {attempt}\nreason: {reason}\n\
          tries: {tries}\n\n`gridmark retry` hands it in again.\n"
     )
 }

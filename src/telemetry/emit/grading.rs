@@ -58,7 +58,7 @@ pub fn journal_failed(error: &std::io::Error) {
 pub fn grade_failed(name: &Name, tries: u32, tries_max: u32, reason: &str) {
     metric::GRADE_ERRORS.add(1);
     error!(target: TARGET, %name, tries, tries_max, reason,
-        "grading failed; this is gridmark's failure, not the contestant's");
+        "grading failed; this is gridmark's failure, not the entrant's");
 }
 
 /// The system lacks resources to grade a submission now; this does not count as a failed try.

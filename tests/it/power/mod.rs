@@ -1,5 +1,5 @@
 //! Loss of power, at named moments and at random ones: what is committed is durable, no matter who wrote it,
-//! and what was lost with the power is never a contestant's mark.
+//! and what was lost with the power is never an entrant's mark.
 //!
 //! `GRIDMARK_TEST_LONG=1` is for 200 random losses on each file system, and every moment on each;
 //! `GRIDMARK_TEST_SEED` repeats the moments of an earlier run, as far as moments can be repeated.
