@@ -239,6 +239,8 @@ fn copy_file(file: &File, to: &Path, length: u64) -> Result<u64, Error> {
         let mut copy = OpenOptions::new().write(true).create_new(true).mode(OWN_FILE).open(to)?;
         let copied = io::copy(&mut file.take(length), &mut copy)?;
         keep(&copy, &rustix::fs::fstat(file)?)?;
+        // By its time a start on the copy recognises the file of a claim.
+        copy.set_modified(file.metadata()?.modified()?)?;
         Ok(copied)
     })();
     copied.map_err(|source| Error::Io { path: to.to_owned(), source })

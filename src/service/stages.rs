@@ -11,6 +11,7 @@ use crate::pipeline::intake::{self, Intake, Mailbox};
 use crate::pipeline::pool;
 use crate::pipeline::publish::{self, Publisher};
 use crate::pipeline::queue::{Budget, Drain, Queue};
+use crate::store::recovery::leave_durable;
 use crate::store::reports::rebuild::{self, Rebuild};
 use crate::store::reports::rebuilder::{Rebuilder, SharedReports};
 use crate::telemetry::emit;
@@ -110,6 +111,7 @@ impl Stages {
             intake.run()
         })?;
         let (queue, reports) = (Arc::clone(&shared.queue), Arc::clone(&shared.reports));
+        let (ledger, archive) = (Arc::clone(&shared.ledger), Arc::clone(&shared.archive));
         let (send, drained) = oneshot::channel();
         spawn("supervise", move || {
             let left = intake.join().unwrap_or_default();
@@ -120,8 +122,12 @@ impl Stages {
             let committed = publish.join().unwrap_or_default() && queue.left().starved == 0;
             reports.close();
             let _ = rebuild.join();
+            // What is left to the next start is known to be whole, also after a start of the system.
+            if let Err(error) = leave_durable(&ledger, &archive) {
+                emit::leave_failed(&error);
+            }
             // The process may end as soon as this is sent, and the ledger is closed with its last user.
-            drop(reports);
+            drop((reports, ledger));
             let _ = send.send(Drained { left, committed });
         })?;
         let (queue, reports) = (Arc::clone(&shared.queue), Arc::clone(&shared.reports));
@@ -178,7 +184,9 @@ fn publish_dependencies(shared: &Shared, budget: Arc<Budget>) -> publish::Depend
 
 fn rebuilder(shared: &Shared) -> Rebuilder {
     let (ledger, archive) = (Arc::clone(&shared.ledger), Arc::clone(&shared.archive));
-    let rebuild = Rebuild::new(&shared.settings, shared.tier, ledger, archive);
+    let health = Arc::clone(&shared.health);
+    let rebuild = Rebuild::new(&shared.settings, shared.tier, ledger, archive)
+        .with_heartbeat(Box::new(move || health.heartbeat("rebuild")));
     let (reports, ledger) = (Arc::clone(&shared.reports), Arc::clone(&shared.ledger));
     Rebuilder::new(reports, rebuild, ledger, Arc::clone(&shared.health))
 }

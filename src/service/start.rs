@@ -58,7 +58,6 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     let mut reports = ReportFiles::open(
         paths.reports(),
         Arc::clone(&ledger),
-        Arc::clone(archive.file_systems()),
         descriptors::open_reports_max(&settings),
     )?;
     let path = paths.state().join("grading");

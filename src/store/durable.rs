@@ -180,12 +180,18 @@ fn sync_each(files: &[PathBuf]) -> io::Result<()> {
 /// Makes the bytes of a file durable. What is not a regular file has none.
 fn sync_file(file: &Path) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = match rustix::fs::open(file, flags, rustix::fs::Mode::empty()) {
-        Ok(file) => File::from(file),
+    let opened = match rustix::fs::open(file, flags, rustix::fs::Mode::empty()) {
+        Ok(opened) => File::from(opened),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+        // A file that may not be opened must not stop all others.
+        Err(Errno::ACCESS | Errno::PERM | Errno::AGAIN) => {
+            let folder = File::open(file.parent().unwrap_or(Path::new(".")))?;
+            return Ok(rustix::fs::syncfs(folder.as_fd())?);
+        }
         Err(error) => return Err(error.into()),
     };
-    if file.metadata()?.is_file() { file.sync_data() } else { Ok(()) }
+    // With its times, by which a start recognises it.
+    if opened.metadata()?.is_file() { opened.sync_all() } else { Ok(()) }
 }
 
 /// Makes the entries of a folder durable.

@@ -40,6 +40,9 @@ pub struct Claimed {
     /// Why its file is not what was taken, if a loss of power has damaged it. Then it is not graded: it
     /// fails, which is our failure, and is to be handed in again.
     pub damage: Option<String>,
+    /// Whether the power may have been lost before its file was durable: then NULs in it mean that bytes were
+    /// lost, and it fails.
+    pub check_nuls: bool,
     /// How far grading has come, if it is a large one of which chunks are committed.
     pub progress: Option<Progress>,
 }

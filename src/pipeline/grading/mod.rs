@@ -36,6 +36,9 @@ use stream::HalfWay;
 /// How long a file waits for its next try when the system lacked memory or descriptors.
 const STARVED_PAUSE: Duration = Duration::from_millis(200);
 
+/// What is found in a file that lost bytes with the power.
+const HAS_NULS: &str = "it holds NUL bytes";
+
 /// What grading depends on.
 pub struct Dependencies {
     /// Where claimed files come from.

@@ -1,11 +1,13 @@
 //! Batches of small files: each file is read whole and graded in one step. Threads reuse their memory from
 //! file to file, and results are passed on once per batch, so that a file of one case does not pay for either.
 
+use super::HAS_NULS;
 use super::{Claimed, Graded, Grading, Signature, Slot, Step, Tally, Trouble, emit, guarded};
 use crate::model::chunks::read_whole;
 use crate::model::marking::Whole;
 use crate::store::archive;
 use crate::store::fail_point::Point;
+use crate::store::recovery::lost;
 use gridmark_core::Kind;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -84,6 +86,9 @@ impl Grading {
         let Scratch { buffer, whole } = scratch;
         let bytes = self.read_whole(claimed, files, buffer)?;
         let text = &buffer[..bytes];
+        if claimed.check_nuls && text.contains(&0) {
+            return Err(Trouble::FailedForGood(lost(HAS_NULS)));
+        }
         #[cfg(debug_assertions)]
         super::hooks::run(&claimed.name)?;
         let dependencies = &self.dependencies;

@@ -5,6 +5,7 @@
 //! file. Each chunk carries a checkpoint, so that after a crash or a turn of other large files grading resumes
 //! there; the hash of the graded part shows whether it is still the same file.
 
+use super::HAS_NULS;
 use super::{
     Claimed, Graded, Grading, Marker, Signature, Slot, Step, Tally, Trouble, emit, guarded, limits,
 };
@@ -12,13 +13,15 @@ use crate::model::chunks::{Chunk, Chunks};
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Prefix, Progress};
 use crate::pipeline::queue::Requeue;
-use crate::store::archive::{self, Archive};
+use crate::store::archive;
 use crate::store::fail_point::Point;
+use crate::store::recovery::lost;
 use gridmark_core::format::{Reader, kind_by_name};
 use gridmark_core::judge::Judge;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -135,6 +138,9 @@ impl Grading {
         super::hooks::run(&claimed.name)?;
         let mut hasher = blake3::Hasher::new();
         let rules = self.rules_for(claimed);
+        if claimed.check_nuls && self.has_nuls(&file, slot)? {
+            return Err(Trouble::FailedForGood(lost(HAS_NULS)));
+        }
         let (reader, total) = match &claimed.progress {
             None => (Reader::new(kind, limits(&rules)), Tally::default()),
             Some(progress) => {
@@ -160,7 +166,7 @@ impl Grading {
         let rows = Arc::new(self.case_rows(claimed, &rules));
         let turn_ends = Instant::now() + Duration::from_millis(settings.turn_ms_max);
         let to_sync = file.try_clone()?;
-        let sync = thread::Builder::new().name("sync".into()).spawn(move || to_sync.sync_data())?;
+        let sync = thread::Builder::new().name("sync".into()).spawn(move || to_sync.sync_all())?;
         let handed_on = HandedOn { hasher, total, before, turn_ends, sync: Some(sync) };
         let stream = Stream {
             chunks: Chunks::new(Metered(file), reader, bytes_max, cases_max),
@@ -169,6 +175,20 @@ impl Grading {
             next_case: total.cases() + 1,
         };
         Ok((stream, handed_on))
+    }
+
+    /// Whether a file holds NULs, which is read to its end and then from its beginning again.
+    fn has_nuls(&self, file: &File, slot: &Slot<'_>) -> Result<bool, Trouble> {
+        let mut buffer = vec![0; 1 << 20];
+        let mut at = 0;
+        loop {
+            slot.progress();
+            match file.read_at(&mut buffer, at)? {
+                0 => return Ok(false),
+                read if buffer[..read].contains(&0) => return Ok(true),
+                read => at += read as u64,
+            }
+        }
     }
 
     fn half_way(&self) -> MutexGuard<'_, HashMap<i64, HalfWay>> {
@@ -239,7 +259,7 @@ impl Grading {
             handed_on.hasher.update(chunk.consumed());
             let lost = |_| Err(Trouble::Failed("the thread that marked it is gone".into()));
             let Marked { rows, tally, took } = marked.recv().unwrap_or_else(lost)?;
-            handed_on.wait_for_sync(&self.dependencies.archive, claimed)?;
+            slot.pause(|| handed_on.wait_for_sync())?;
             let kind = chunk.kind();
             emit::batch_graded(kind, tally.cases(), took);
             handed_on.total.add(&tally);
@@ -313,18 +333,16 @@ enum Next {
 }
 
 impl HandedOn {
-    /// Waits until the file's bytes are durable. If they could not be written, it is written again and tried
-    /// once more.
-    fn wait_for_sync(&mut self, archive: &Archive, claimed: &mut Claimed) -> Result<(), Trouble> {
+    /// Waits until the file's bytes are durable. If they cannot be written, the system may have dropped them, and
+    /// a further sync would not report that again.
+    fn wait_for_sync(&mut self) -> Result<(), Trouble> {
         let Some(sync) = self.sync.take() else {
             return Ok(());
         };
         match sync.join() {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
-                archive.rewrite(claimed)?;
-                claimed.seen = archive.signature(&claimed.archived_as);
-                Err(Trouble::Failed(format!("cannot make its file durable: {error}")))
+                Err(Trouble::FailedForGood(format!("cannot make its file durable: {error}")))
             }
             Err(panic) => std::panic::resume_unwind(panic),
         }

@@ -408,7 +408,10 @@ impl Claiming {
             released.map_err(|error| error.to_string())
         });
         match released {
-            Ok(()) => self.unreleased.clear(),
+            Ok(()) => {
+                self.unreleased.clear();
+                self.health.set_ready(Concern::Claims);
+            }
             // The claims stand: the next round tries again, or the next start.
             Err(why) => {
                 self.health.set_not_ready(Concern::Claims, format!("cannot release claims: {why}"));

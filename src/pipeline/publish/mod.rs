@@ -87,8 +87,6 @@ pub struct Publisher {
     backlog: VecDeque<Graded>,
     /// When reports are next checked for changes by somebody else.
     next_check: Instant,
-    /// Whether files have to be written again, since the system may have dropped what it could not write.
-    rewrites_files: bool,
     /// Results could not be made durable before the end of the service.
     gave_up: bool,
 }
@@ -101,7 +99,6 @@ impl Publisher {
             pending: Pending::default(),
             backlog: VecDeque::new(),
             next_check: Instant::now(),
-            rewrites_files: false,
             last_commits: [Duration::ZERO; 2],
             gave_up: false,
         }
@@ -234,7 +231,7 @@ impl Publisher {
     /// Appends all rows, makes them durable and commits; returns how many bytes were appended.
     fn try_commit(&mut self) -> std::result::Result<u64, Error> {
         self.check_disk()?;
-        let Publisher { dependencies, pending, rewrites_files, .. } = self;
+        let Publisher { dependencies, pending, .. } = self;
         let graded_at_ms = Timestamp::now().as_millisecond();
         let mut commit = Commit::default();
         let mut summary = Vec::new();
@@ -248,12 +245,8 @@ impl Publisher {
             }
             commit.results.push(outcome);
         }
-        if *rewrites_files {
-            files
-                .iter()
-                .try_for_each(|claimed| dependencies.archive.rewrite(claimed))
-                .map_err(Error::Archive)?;
-            *rewrites_files = false;
+        for claimed in files.iter().filter(|file| dependencies.archive.may_have_lost_bytes(file)) {
+            dependencies.archive.rewrite(claimed).map_err(Error::Archive)?;
         }
         // The rebuilder puts reports into their place between two commits.
         let mut reports = dependencies.reports.lock();
@@ -270,7 +263,6 @@ impl Publisher {
         }
         let archive = || dependencies.archive.sync(files.iter().copied());
         let (archive_synced, reports_synced) = both(archive, || reports.sync());
-        *rewrites_files = archive_synced.is_err();
         reports_synced?;
         Point::ReportsSynced.pass();
         archive_synced.map_err(Error::Archive)?;

@@ -17,6 +17,7 @@ fn file(id: i64, bytes: u64) -> Claimed {
         tries: 0,
         crashes: 0,
         damage: None,
+        check_nuls: false,
         progress: None,
     }
 }

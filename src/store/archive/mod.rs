@@ -32,7 +32,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// What names in the inbox begin with while gridmark moves them across file systems.
 pub const HIDDEN_PREFIX: &str = ".gridmark-";
@@ -47,7 +48,10 @@ pub struct Archive {
     quarantine: PathBuf,
     /// What was renamed since the last [`Archive::sync`].
     changes: Mutex<Changes>,
-    file_systems: Arc<FileSystems>,
+    /// Held during a sync: its caller relies on all moves so far, also on those that another thread is
+    /// syncing. Holds when a sync has failed last.
+    syncing: Mutex<Option<Instant>>,
+    file_systems: FileSystems,
     /// Files that are known to be in quarantine.
     quarantined: Mutex<BTreeSet<Name>>,
     /// How much was copied from one file system to another.
@@ -72,19 +76,21 @@ impl Archive {
 
     /// The archive with these folders as they are, for reading.
     pub fn of(inbox: PathBuf, archive: PathBuf, quarantine: PathBuf) -> Archive {
-        let (changes, quarantined) = (Mutex::default(), Mutex::default());
-        let (file_systems, copied_bytes) = (Arc::default(), AtomicU64::new(0));
-        Archive { inbox, archive, quarantine, changes, file_systems, quarantined, copied_bytes }
+        Archive {
+            inbox,
+            archive,
+            quarantine,
+            changes: Mutex::default(),
+            syncing: Mutex::default(),
+            file_systems: FileSystems::default(),
+            quarantined: Mutex::default(),
+            copied_bytes: AtomicU64::new(0),
+        }
     }
 
     /// The inbox.
     pub fn inbox(&self) -> &Path {
         &self.inbox
-    }
-
-    /// The file systems of its folders.
-    pub fn file_systems(&self) -> &Arc<FileSystems> {
-        &self.file_systems
     }
 
     /// How many bytes were copied since the start, where folders lie on several file systems.
@@ -113,12 +119,19 @@ impl Archive {
     }
 
     /// Completes a move across file systems: copies the hidden file into the archive and removes it;
-    /// `though_open` allows that a process has it open for writing. `Gone` if there is none.
+    /// `though_open` allows that a process has it open for writing. A copy that has the size and time of the
+    /// claim is complete. `Gone` if there is no hidden file.
     ///
     /// # Errors
     ///
     /// If it cannot be copied; then the hidden file is still there.
-    pub fn complete(&self, id: i64, archived_as: &Name, though_open: bool) -> io::Result<Taken> {
+    pub fn complete(
+        &self,
+        id: i64,
+        archived_as: &Name,
+        though_open: bool,
+        (bytes, modified): (u64, (i64, i64)),
+    ) -> io::Result<Taken> {
         let inbox = Folder::open(&self.inbox, "".as_ref())?;
         let (folder, archived) = archived_as.split();
         let target = Folder::open_or_make(&self.archive, folder)?;
@@ -135,7 +148,8 @@ impl Archive {
                 // The copy may be complete, and only the original was not removed.
                 let copied = Signature::of(&target.open_file(archived)?.metadata()?);
                 let original = Signature::of(&inbox.open_file(hidden.as_ref())?.metadata()?);
-                if !copied.has_content_of(&original) {
+                let is_claimed = (copied.bytes, copied.modified) == (bytes, modified);
+                if !is_claimed && !copied.has_content_of(&original) {
                     return Ok(Taken::Occupied);
                 }
                 target.sync()?;
@@ -259,6 +273,7 @@ impl Archive {
     /// If the system refuses, or could not write something: then these files have to be
     /// [written again](Archive::rewrite), and the next call syncs the same moves.
     pub fn sync<'a>(&self, moved: impl IntoIterator<Item = &'a Claimed>) -> io::Result<()> {
+        let mut failed = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changes = std::mem::take(&mut *self.changes());
         for claimed in moved {
             if let Some(seen) = claimed.seen {
@@ -266,7 +281,14 @@ impl Archive {
                 changes.add_file(device, self.archive.join(claimed.archived_as.as_path()));
             }
         }
-        self.sync_changes(changes)
+        self.sync_changes(changes, &mut failed)
+    }
+
+    /// Whether a sync has failed since this file was ready: then the system may have dropped what it could not
+    /// write of it, and a further sync does not report that again.
+    pub fn may_have_lost_bytes(&self, claimed: &Claimed) -> bool {
+        let failed = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.is_some_and(|failed| claimed.ready <= failed)
     }
 
     /// Makes durable what an earlier process has moved into the archive and had no time to sync.
@@ -275,6 +297,7 @@ impl Archive {
     ///
     /// The same as of [`Archive::sync`].
     pub fn sync_found<'a>(&self, found: impl IntoIterator<Item = &'a Claimed>) -> io::Result<()> {
+        let mut failed = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changes = std::mem::take(&mut *self.changes());
         for claimed in found {
             let places = [(&self.archive, &claimed.archived_as), (&self.inbox, &claimed.name)];
@@ -289,19 +312,20 @@ impl Archive {
                 changes.add_file(metadata.dev(), file);
             }
         }
-        self.sync_changes(changes)
+        self.sync_changes(changes, &mut failed)
     }
 
-    fn sync_changes(&self, changes: Changes) -> io::Result<()> {
+    fn sync_changes(&self, changes: Changes, failed: &mut Option<Instant>) -> io::Result<()> {
         let synced = self.file_systems.sync(&changes);
         if synced.is_err() {
             self.changes().append(changes);
+            *failed = Some(Instant::now());
         }
         synced
     }
 
-    /// Writes the file of a submission again, after an error of [`Archive::sync`]. One that is gone is
-    /// passed over.
+    /// Writes the file of a submission again, after an error of [`Archive::sync`]. One that is gone or may not
+    /// be read is passed over.
     ///
     /// # Errors
     ///
@@ -311,7 +335,16 @@ impl Archive {
         let rewritten = Folder::open(&self.archive, folder)
             .and_then(|folder| folder::rewrite(&folder, file, &part(claimed.id)));
         match rewritten {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound
+                        | io::ErrorKind::PermissionDenied
+                        | io::ErrorKind::WouldBlock
+                ) =>
+            {
+                Ok(())
+            }
             other => other,
         }
     }

@@ -145,12 +145,14 @@ impl Archive {
         let mut inbox = Folder::open(&self.inbox, "".as_ref())?;
         let hidden = hidden(claimed.id);
         match rename_no_replace(source, file, &inbox, hidden.as_ref()) {
-            Ok(()) => self.changed([source, &mut inbox]),
+            // Otherwise, after a loss of power, the original could be there beside its copy.
+            Ok(()) => source.sync().and_then(|()| inbox.sync())?,
             Err(Errno::NOENT) => return Ok(Taken::Gone),
             Err(error) => return Err(error.into()),
         }
         Point::FileHidden.pass();
-        let taken = self.complete(claimed.id, &claimed.archived_as, claimed.though_open);
+        let seen = claimed.seen.map_or((claimed.bytes, (0, 0)), |seen| (seen.bytes, seen.modified));
+        let taken = self.complete(claimed.id, &claimed.archived_as, claimed.though_open, seen);
         // If this fails too, the file stays hidden and its claim stands for the next start.
         if !matches!(taken, Ok(Taken::Yes))
             && rename_no_replace(&inbox, hidden.as_ref(), source, file).is_ok()

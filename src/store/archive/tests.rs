@@ -41,6 +41,7 @@ fn claimed(name: &str, archived_as: &str) -> Claimed {
         tries: 0,
         crashes: 0,
         damage: None,
+        check_nuls: false,
         progress: None,
     }
 }
@@ -77,7 +78,10 @@ fn what_is_gone_is_told_apart_from_what_fails() {
     let room = room();
     assert!(matches!(room.archive.taker().take(&claimed("p", "p")), Ok(Taken::Gone)));
     assert!(matches!(room.archive.taker().take(&claimed("a/p", "a/p")), Ok(Taken::Gone)));
-    assert!(matches!(room.archive.complete(1, &Name::from_bytes(*b"p"), false), Ok(Taken::Gone)));
+    assert!(matches!(
+        room.archive.complete(1, &Name::from_bytes(*b"p"), false, (0, (0, 0))),
+        Ok(Taken::Gone)
+    ));
 }
 
 #[test]
@@ -171,11 +175,11 @@ fn a_file_crosses_file_systems_whole_and_once() {
     let copied = fs::metadata(far.path().join("a/x/p")).expect("the copy");
     original.set_modified(copied.modified().expect("a time")).expect("the same time");
     // It is not removed while somebody may write to it.
-    assert!(archive.complete(1, &file.archived_as, false).is_err());
+    assert!(archive.complete(1, &file.archived_as, false, (0, (0, 0))).is_err());
     assert!(archive.is_hidden(1));
     drop(original);
     assert!(archive.is_hidden(1));
-    assert!(matches!(archive.complete(1, &file.archived_as, false), Ok(Taken::Yes)));
+    assert!(matches!(archive.complete(1, &file.archived_as, false, (0, (0, 0))), Ok(Taken::Yes)));
     assert!(!archive.is_hidden(1));
 
     assert!(archive.put_back(&file).expect("put back"));

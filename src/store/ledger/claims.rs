@@ -37,8 +37,9 @@ pub struct OpenClaim {
     pub inode: u64,
     /// Its last modification when it was claimed, seconds and nanoseconds since 1970.
     pub modified: (i64, i64),
-    /// During which run of the system it was claimed, if that was known.
-    pub boot_id: String,
+    /// During which run of the system it was claimed: empty if that was not known, `None` if its file is known
+    /// to be durable.
+    pub boot_id: Option<String>,
 }
 
 /// A file that was put back into the inbox.
@@ -121,6 +122,7 @@ impl Claims<'_> {
                         tries: 0,
                         crashes: 0,
                         damage: None,
+                        check_nuls: false,
                         progress: None,
                     })
                 })
@@ -158,6 +160,23 @@ impl Claims<'_> {
                 keep.execute(params![file.id, file.inode as i64])?;
             }
             release(transaction, files.iter().map(|file| file.id))
+        })
+    }
+
+    /// Records that the files of these claims are durable.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then nothing is recorded.
+    pub fn set_durable(&self, ids: &[i64]) -> Result<(), Error> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.0.transaction(|transaction| {
+            let mut update = transaction.prepare_cached(
+                "UPDATE submissions SET boot_id = NULL WHERE id = ? AND state = 'claimed'",
+            )?;
+            ids.iter().try_for_each(|id| update.execute([id]).map(drop))
         })
     }
 

@@ -29,7 +29,7 @@ impl Records<'_> {
     ///
     /// If the ledger cannot be read.
     pub fn failed(&self) -> Result<Vec<Record>, Error> {
-        self.all("state = 'failed' AND NOT superseded ORDER BY id", [])
+        self.all("state = 'failed' AND NOT superseded ORDER BY +id", [])
     }
 
     /// All submissions of this name, oldest first.
@@ -198,6 +198,7 @@ pub(super) fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
         tries: crashes,
         crashes,
         damage: None,
+        check_nuls: false,
         progress,
     })
 }

@@ -19,7 +19,7 @@ const APPLICATION_ID: i64 = 0x676D_726B;
 /// `user_version` holds the format.
 const STEPS: [&str; 1] = ["
     CREATE TABLE submissions (
-        id INTEGER PRIMARY KEY,
+        id INTEGER PRIMARY KEY AUTOINCREMENT, -- never that of a released claim
         name NOT NULL,                -- path under the inbox; a blob where it is not UTF-8
         attempt INTEGER NOT NULL,     -- the n-th submission of that name
         archived_as NOT NULL,         -- path under archive/, or quarantine/ where state is failed
@@ -43,7 +43,7 @@ const STEPS: [&str; 1] = ["
         inode INTEGER NOT NULL,       -- of the file in the inbox, and its last modification
         modified_s INTEGER NOT NULL,
         modified_ns INTEGER NOT NULL,
-        boot_id TEXT                  -- while it is claimed: the run of the system that claimed it
+        boot_id TEXT                  -- the run of the system that claimed it; NULL once it is durable
     );
     CREATE UNIQUE INDEX submissions_by_name ON submissions (name, attempt);
     CREATE INDEX submissions_open ON submissions (id) WHERE state = 'claimed';
@@ -157,7 +157,7 @@ fn format(connection: &Connection) -> rusqlite::Result<Format> {
     let (id, found) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
     Ok(match id {
-        APPLICATION_ID => Format::Ours(found),
+        APPLICATION_ID if found > 0 => Format::Ours(found),
         0 if tables == 0 && found == 0 => Format::Empty,
         _ => Format::Foreign,
     })

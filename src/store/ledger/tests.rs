@@ -146,7 +146,9 @@ fn progress_and_results_survive_a_reopening() {
     assert_eq!(open.len(), 1);
     assert_eq!(open[0].claimed.name.as_bytes(), name);
     assert_eq!(open[0].claimed.received_at_ms, 5);
-    assert_eq!((open[0].modified, open[0].boot_id.as_str()), ((0, 0), "a boot"));
+    assert_eq!((open[0].modified, open[0].boot_id.as_deref()), ((0, 0), Some("a boot")));
+    ledger.claims().set_durable(&[open[0].claimed.id]).expect("recorded");
+    assert_eq!(ledger.claims().open().expect("open claims")[0].boot_id, None);
     assert_eq!(open[0].claimed.progress, Some(progress));
     let known = |length, whole| Report { path: report.clone(), length, whole };
     assert_eq!(ledger.reports().get(&report).expect("a report"), Some(known(42, true)));

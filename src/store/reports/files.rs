@@ -36,7 +36,8 @@ pub enum Error {
 pub struct ReportFiles {
     folder: PathBuf,
     ledger: Arc<Ledger>,
-    file_systems: Arc<FileSystems>,
+    /// Its own descriptors: each is told of an error once.
+    file_systems: FileSystems,
     /// How many reports are kept open from commit to commit.
     open_max: usize,
     open: HashMap<Name, OpenReport>,
@@ -72,9 +73,9 @@ impl ReportFiles {
     pub fn open(
         folder: PathBuf,
         ledger: Arc<Ledger>,
-        file_systems: Arc<FileSystems>,
         open_max: usize,
     ) -> Result<ReportFiles, Error> {
+        let file_systems = FileSystems::default();
         let failed = |source| Error::Report { report: escape::path(&folder).to_string(), source };
         file_systems.hold(&[&folder]).map_err(failed)?;
         let to_rebuild = ledger.reports().damaged()?;
@@ -96,6 +97,11 @@ impl ReportFiles {
         self.folder.join(name.as_path())
     }
 
+    /// Whether no report is to be rebuilt.
+    pub(super) fn are_whole(&self) -> bool {
+        self.damaged.is_empty()
+    }
+
     /// The next report that is to be rebuilt.
     pub(super) fn next_to_rebuild(&mut self) -> Option<Name> {
         self.to_rebuild.pop()
@@ -113,7 +119,12 @@ impl ReportFiles {
         let report = OpenReport { file, committed: length, length, left, torn: false };
         self.damaged.remove(name);
         emit::damaged_reports(self.damaged.len());
-        self.open.insert(name.clone(), report);
+        // Only a commit makes room, and there may be none for long.
+        if self.open.len() < self.open_max {
+            self.open.insert(name.clone(), report);
+        } else {
+            self.closed.insert(name.clone(), left);
+        }
     }
 
     /// Somebody has changed this report, or it could not be made durable: from now on no rows are appended
@@ -391,8 +402,7 @@ mod tests {
             folder
         };
         let ledger = Ledger::open(&folder("state").join("ledger.db")).expect("a ledger");
-        let file_systems = Arc::default();
-        ReportFiles::open(folder("reports"), Arc::new(ledger), file_systems, 8).expect("reports")
+        ReportFiles::open(folder("reports"), Arc::new(ledger), 8).expect("reports")
     }
 
     fn commit(files: &mut ReportFiles, name: &Name, row: &str) -> u64 {
@@ -423,7 +433,7 @@ mod tests {
         assert_eq!((report.length, report.whole), (15, false));
         // The next process knows that it has to be rebuilt.
         let ledger = Arc::clone(&files.ledger);
-        let mut next = ReportFiles::open(files.folder, ledger, Arc::default(), 8).expect("reports");
+        let mut next = ReportFiles::open(files.folder, ledger, 8).expect("reports");
         assert_eq!(next.next_to_rebuild(), Some(name));
     }
 
@@ -438,5 +448,19 @@ mod tests {
         let path = root.path().join("reports/p.csv");
         assert_eq!(fs::read_to_string(path).expect("the report"), "a header\na row\n");
         assert_eq!(files.damaged.len(), 0);
+    }
+
+    #[test]
+    fn no_more_reports_are_kept_open_than_allowed() {
+        let root = tempfile::tempdir().expect("a folder");
+        let mut files = files(root.path());
+        for i in 0..2 * files.open_max {
+            let name = Name::from_bytes(format!("{i}.csv"));
+            let file = File::create(files.path_of(&name)).expect("a file");
+            let left = Signature::of(&file.metadata().expect("the file"));
+            files.rebuilt(&name, OpenFile { file, left });
+        }
+        assert_eq!(files.open.len(), files.open_max);
+        assert_eq!(files.closed.len(), files.open_max);
     }
 }

@@ -5,13 +5,12 @@
 //! a commit does. Before that, it checks the reports that the start has not: those without open claims.
 
 use super::files::ReportFiles;
-use super::rebuild::{self, Rebuild};
+use super::rebuild::{self, Part, Rebuild};
 use crate::model::escape;
 use crate::model::submission::Name;
 use crate::store::ledger::Ledger;
 use crate::telemetry::emit;
 use crate::telemetry::health::{Concern, Health};
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,11 +18,17 @@ use std::time::{Duration, Instant};
 /// The longest time between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 
-/// The pause before a report is tried again that could not be rebuilt.
+/// The pause before a report is tried again that could not be rebuilt; it doubles with each failure, up to a
+/// minute.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+
+/// How often a report is tried after the end of all commits.
+const LAST_TRIES: u32 = 3;
 
 /// How many reports are checked before commits get their turn.
 const CHECKS_A_TURN: usize = 64;
+const CHECKS_PAUSE: Duration = Duration::from_millis(1);
 
 /// The reports, shared by publishing and the rebuilder.
 pub struct SharedReports {
@@ -75,8 +80,16 @@ pub struct Rebuilder {
     rebuild: Rebuild,
     ledger: Arc<Ledger>,
     health: Arc<Health>,
-    /// Reports that could not be rebuilt, and when to try again.
-    failed: VecDeque<(Instant, Name)>,
+    /// Reports that could not be rebuilt.
+    failed: Vec<Failed>,
+}
+
+/// A report that could not be rebuilt.
+struct Failed {
+    report: Name,
+    tries: u32,
+    /// When to try again; `None` while it is tried.
+    at: Option<Instant>,
 }
 
 impl Rebuilder {
@@ -87,31 +100,53 @@ impl Rebuilder {
         ledger: Arc<Ledger>,
         health: Arc<Health>,
     ) -> Rebuilder {
-        Rebuilder { reports, rebuild, ledger, health, failed: VecDeque::new() }
+        Rebuilder { reports, rebuild, ledger, health, failed: Vec::new() }
     }
 
-    /// Checks all reports, then rebuilds damaged ones until [`SharedReports::close`] and all are rebuilt,
-    /// or the time of
-    /// [`SharedReports::end_within`] is over.
+    /// Checks all reports, then rebuilds damaged ones until [`SharedReports::close`] and all are rebuilt, or the
+    /// time of [`SharedReports::end_within`] is over.
     pub fn run(mut self) {
         self.check_all();
         while let Some(report) = self.next() {
-            match self.rebuild(&report) {
+            match self.try_rebuild(&report) {
                 Ok(true) => {
-                    if self.failed.is_empty() {
+                    self.failed.retain(|failed| failed.report != report);
+                    if self.reports.lock().are_whole() {
                         self.health.set_ready(Concern::Rebuild);
                     }
                 }
                 Ok(false) => break,
-                Err(error) => {
-                    let why = escape::with_causes(&error);
+                Err(why) => {
                     emit::report_rebuild_failed(&why);
                     self.health.set_not_ready(Concern::Rebuild, why);
-                    self.failed.push_back((Instant::now() + RETRY_AFTER, report));
+                    self.try_again(report);
                 }
             }
         }
         self.health.ended("rebuild");
+    }
+
+    /// Rebuilds a report; a panic is a failure like others, and its message goes to the log.
+    fn try_rebuild(&self, report: &Name) -> Result<bool, String> {
+        let work = std::panic::AssertUnwindSafe(|| self.rebuild(report));
+        match std::panic::catch_unwind(work) {
+            Ok(rebuilt) => rebuilt.map_err(|error| escape::with_causes(&error)),
+            Err(_) => Err(format!("rebuilding the report {report} panicked")),
+        }
+    }
+
+    fn try_again(&mut self, report: Name) {
+        let at = match self.failed.iter().position(|failed| failed.report == report) {
+            Some(at) => at,
+            None => {
+                self.failed.push(Failed { report, tries: 0, at: None });
+                self.failed.len() - 1
+            }
+        };
+        let failed = &mut self.failed[at];
+        let pause = RETRY_AFTER.saturating_mul(1 << failed.tries.min(6)).min(RETRY_AFTER_MAX);
+        failed.tries += 1;
+        failed.at = Some(Instant::now() + pause);
     }
 
     fn is_abandoned(&self) -> bool {
@@ -125,6 +160,8 @@ impl Rebuilder {
         };
         for reports in reports.chunks(CHECKS_A_TURN) {
             self.health.heartbeat("rebuild");
+            // Otherwise this thread would take the lock again before a commit that waits for it.
+            std::thread::sleep(CHECKS_PAUSE);
             let mut files = self.reports.lock();
             for report in reports {
                 if self.is_abandoned() {
@@ -146,16 +183,19 @@ impl Rebuilder {
             if self.is_abandoned() {
                 return None;
             }
-            while let Some((at, _)) = self.failed.front()
-                && *at <= Instant::now()
-                && let Some((_, report)) = self.failed.pop_front()
-            {
-                files.rebuild_again(report);
+            for failed in &mut self.failed {
+                if failed.at.is_some_and(|at| at <= Instant::now()) {
+                    failed.at = None;
+                    files.rebuild_again(failed.report.clone());
+                }
             }
             if let Some(report) = files.next_to_rebuild() {
                 return Some(report);
             }
-            if self.reports.closed.load(Ordering::Acquire) && self.failed.is_empty() {
+            // Those that are left stay marked for the next start.
+            if self.reports.closed.load(Ordering::Acquire)
+                && self.failed.iter().all(|failed| failed.tries >= LAST_TRIES)
+            {
                 return None;
             }
             let waited = self.reports.changed.wait_timeout(files, HEARTBEAT);
@@ -166,19 +206,32 @@ impl Rebuilder {
     /// Rebuilds a report; `false` if that was abandoned.
     fn rebuild(&self, report: &Name) -> Result<bool, rebuild::Error> {
         let mut part = self.rebuild.begin(report)?;
-        loop {
-            self.health.heartbeat("rebuild");
-            if self.is_abandoned() {
-                return Ok(false);
-            }
-            if !self.rebuild.step(&mut part)? {
-                break;
+        match self.catch_up(&mut part) {
+            Ok(true) => {}
+            other => {
+                self.rebuild.discard(&part);
+                return other;
             }
         }
         let mut files = self.reports.lock();
         while self.rebuild.step(&mut part)? {}
         let (_, file) = self.rebuild.finish(part)?;
         files.rebuilt(report, file);
+        Ok(true)
+    }
+
+    /// Rebuilds a report up to about what is committed; `false` if that was abandoned.
+    fn catch_up(&self, part: &mut Part) -> Result<bool, rebuild::Error> {
+        loop {
+            self.health.heartbeat("rebuild");
+            if self.is_abandoned() {
+                return Ok(false);
+            }
+            if !self.rebuild.step(part)? {
+                break;
+            }
+        }
+        self.rebuild.settle(part)?;
         Ok(true)
     }
 }

@@ -26,6 +26,12 @@ pub fn report_cut(report: &Name, bytes: u64) {
         "rows that an earlier run did not commit were cut off a report; they are written again");
 }
 
+/// What is left to the next start could not be made durable; the next start checks it.
+pub fn leave_failed(error: &dyn Display) {
+    warn!(target: TARGET, error = %escape::line(error),
+        "cannot make files durable that are left to the next start; it will check them");
+}
+
 /// This many reports are to be rebuilt.
 pub fn damaged_reports(reports: usize) {
     metric::DAMAGED_REPORTS.set(reports as f64);

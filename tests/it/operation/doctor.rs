@@ -443,7 +443,7 @@ fn a_ledger_that_cannot_be_used_is_a_failure() {
     change(&sandbox, 99);
     fails(&examine(&sandbox), "ledger", &["has format 99", "use the newest gridmark"]);
     change(&sandbox, 0);
-    has(&examine(&sandbox), "ledger", "warn", &["has format 0", "upgrades it", "backup"]);
+    fails(&examine(&sandbox), "ledger", &["is not a ledger of a released gridmark"]);
     change(&sandbox, known);
     has(&examine(&sandbox), "ledger", "ok ", &["is sound: 1 submissions"]);
     let whole = fs::read(sandbox.path("state/ledger.db")).unwrap();

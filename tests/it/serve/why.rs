@@ -174,7 +174,8 @@ fn never_seen_and_cannot_answer_differ() {
     sandbox.ledger().pragma_update(None, "user_version", 0).unwrap();
     let outcome = why(&sandbox, "p");
     assert!(
-        outcome.code == Some(2) && outcome.stderr.contains("the older format 0"),
+        outcome.code == Some(2)
+            && outcome.stderr.contains("is not a ledger of a released gridmark"),
         "{outcome:?}"
     );
 }

@@ -32,8 +32,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How many submissions or pieces of them are rebuilt in one step.
+/// How many submissions or pieces of them are rebuilt in one step, with about how many cases.
 const STEP_MAX: usize = 4_096;
+const STEP_CASES_MAX: u64 = 65_536;
+
+/// How many bytes of two files are compared at a time.
+const COMPARED_BYTES: usize = 1 << 20;
 
 /// Why a report cannot be rebuilt.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +65,8 @@ pub struct Rebuild {
     chunk_cases_max: usize,
     /// Whether small submissions are marked side by side.
     is_parallel: bool,
+    /// Called whenever there is progress.
+    on_part: Box<dyn Fn() + Send + Sync>,
 }
 
 /// The result of a rebuild.
@@ -144,6 +150,8 @@ pub struct Part {
     folder: PathBuf,
     out: BufWriter<File>,
     cursor: Cursor,
+    /// The signature of the report in its place, if that held the same bytes when this was last compared.
+    same: Option<Signature>,
 }
 
 /// The rules that the settings give.
@@ -171,7 +179,13 @@ impl Rebuild {
             chunk_bytes_max: settings.grade.chunk_bytes_max,
             chunk_cases_max: settings.grade.chunk_cases_max,
             is_parallel: false,
+            on_part: Box::new(|| {}),
         }
+    }
+
+    /// The same, which calls this whenever there is progress.
+    pub fn with_heartbeat(self, on_part: Box<dyn Fn() + Send + Sync>) -> Rebuild {
+        Rebuild { on_part, ..self }
     }
 
     /// The same, which marks small submissions side by side.
@@ -189,6 +203,7 @@ impl Rebuild {
         Point::ReportDamaged.pass();
         let mut part = self.begin(report)?;
         while self.step(&mut part)? {}
+        self.settle(&mut part)?;
         self.finish(part).map(|(rebuilt, _)| rebuilt)
     }
 
@@ -205,7 +220,15 @@ impl Rebuild {
         make_folders(&folder).map_err(failed)?;
         let mut out = BufWriter::new(new_part(&part, &path, &folder).map_err(failed)?);
         out.write_all(header_of(report).as_bytes()).map_err(failed)?;
-        Ok(Part { report: report.clone(), path, part, folder, out, cursor: Cursor::default() })
+        Ok(Part {
+            report: report.clone(),
+            path,
+            part,
+            folder,
+            out,
+            cursor: Cursor::default(),
+            same: None,
+        })
     }
 
     /// Rebuilds the next rows; `false` if there are no more at the moment.
@@ -218,26 +241,41 @@ impl Rebuild {
         self.next_rows(report, cursor, out)
     }
 
-    /// Makes a report durable that is rebuilt up to everything that is committed, and puts it into its
-    /// place. Nothing may be committed meanwhile.
+    /// Makes what is rebuilt so far durable, and finds out whether the report in its place holds the same: what
+    /// takes long is done before commits are held up.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written or read.
+    pub fn settle(&self, part: &mut Part) -> Result<(), Error> {
+        let failed = |source| Error::Report { path: part.path.clone(), source };
+        part.out.flush().map_err(failed)?;
+        part.out.get_ref().sync_all().map_err(failed)?;
+        part.same = same(&part.path, &part.part, &*self.on_part).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Puts a report into its place that is rebuilt up to everything that is committed. Nothing may be committed
+    /// meanwhile.
     ///
     /// # Errors
     ///
     /// If it cannot be written, or the ledger cannot be used.
     pub fn finish(&self, part: Part) -> Result<(Rebuilt, OpenFile), Error> {
-        let Part { report, path, part, folder, out, .. } = part;
+        let Part { report, path, part, folder, out, same, .. } = part;
         let failed = |source| Error::Report { path: path.clone(), source };
         let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
         file.sync_all().map_err(failed)?;
         Point::ReportWritten.pass();
-        let new = OpenFile::of(file).map_err(failed)?;
-        let length = new.left.bytes;
-        let (rebuilt, file) = match same(&path, &part, length).map_err(failed)? {
-            Some(there) => {
-                std::fs::remove_file(&part).map_err(failed)?;
-                (Rebuilt::Same, there)
-            }
-            None => (Rebuilt::Written { aside: put(&report, &part, &path).map_err(failed)? }, new),
+        let file = OpenFile::of(file).map_err(failed)?;
+        let length = file.left.bytes;
+        let there = path.symlink_metadata().map(|found| Signature::of(&found)).ok();
+        // The same bytes are replaced all the same: the system may have dropped some that it could not write.
+        let rebuilt = if same.is_some_and(|same| Some(same) == there && same.bytes == length) {
+            std::fs::rename(&part, &path).map_err(failed)?;
+            Rebuilt::Same
+        } else {
+            Rebuilt::Written { aside: put(&report, &part, &path).map_err(failed)? }
         };
         sync_new_file(&file.file, &folder).map_err(failed)?;
         Point::ReportNamed.pass();
@@ -246,6 +284,12 @@ impl Rebuild {
             emit::report_restored(&report, NOT_AS_LEFT);
         }
         Ok((rebuilt, file))
+    }
+
+    /// Gives up a report that is being rebuilt.
+    pub fn discard(&self, part: &Part) {
+        // What stays is overwritten by the next try.
+        let _ = std::fs::remove_file(&part.part);
     }
 
     /// Gives all rows of a report to `sink`, the header first.
@@ -270,6 +314,13 @@ impl Rebuild {
         let failed = |source| Error::Report { path: self.path_of(report), source };
         if report.as_bytes() != SUBMISSIONS {
             let mut pieces = self.ledger.reports().pieces(report, cursor.after, STEP_MAX)?;
+            let mut cases = 0;
+            let fits = pieces.iter().take_while(|piece| {
+                let is_first = cases == 0;
+                cases += piece.cases;
+                is_first || cases <= STEP_CASES_MAX
+            });
+            pieces.truncate(fits.count());
             let Some(last) = pieces.last() else {
                 return Ok(false);
             };
@@ -318,28 +369,31 @@ fn new_part(part: &Path, path: &Path, folder: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The file at `path`, if it holds the same bytes as the new one, `length` of them.
-fn same(path: &Path, part: &Path, length: u64) -> io::Result<Option<OpenFile>> {
+/// The signature of the file at `path`, if it holds the same bytes as the new one.
+fn same(path: &Path, part: &Path, on_part: &dyn Fn()) -> io::Result<Option<Signature>> {
+    let new = File::open(part)?;
+    let length = new.metadata()?.len();
     let is_like = |found: std::fs::Metadata| found.is_file() && found.len() == length;
     if !path.symlink_metadata().is_ok_and(is_like) {
         return Ok(None);
     }
-    let Ok(there) = File::options().read(true).write(true).open(path) else { return Ok(None) };
-    let there = OpenFile::of(there)?;
-    let (mut one, mut other) = (BufReader::new(&there.file), BufReader::new(File::open(part)?));
+    let Ok(there) = File::open(path) else { return Ok(None) };
+    let signature = Signature::of(&there.metadata()?);
+    let mut one = BufReader::with_capacity(COMPARED_BYTES, there);
+    let mut other = BufReader::with_capacity(COMPARED_BYTES, new);
     loop {
+        on_part();
         let (a, b) = (one.fill_buf()?, other.fill_buf()?);
         let most = a.len().min(b.len());
         if a[..most] != b[..most] || a.is_empty() != b.is_empty() {
             return Ok(None);
         }
         if most == 0 {
-            break;
+            return Ok(Some(signature));
         }
         one.consume(most);
         other.consume(most);
     }
-    Ok(Some(there))
 }
 
 /// Puts a rebuilt report into its place, and sets aside what stands there; returns where.

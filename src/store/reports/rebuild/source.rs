@@ -7,11 +7,12 @@ use crate::model::rows::CaseRows;
 use crate::model::submission::{Rules, Signature, Status, Tally};
 use crate::store::archive::hash_up_to;
 use crate::store::ledger::{Piece, Record};
+use crate::store::path::is_missing;
 use gridmark_core::Kind;
 use gridmark_core::board::Mark;
 use gridmark_core::format::{Reader, kind_by_name};
-use gridmark_core::judge::Judge;
 use rayon::prelude::*;
+use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
@@ -48,13 +49,30 @@ impl fmt::Display for GapReason {
     }
 }
 
-impl From<io::Error> for GapReason {
-    fn from(error: io::Error) -> GapReason {
-        match error.kind() {
-            io::ErrorKind::NotFound => GapReason::Gone,
-            _ => GapReason::Unreadable(error),
+/// Why rows are not rebuilt.
+enum Trouble {
+    /// They cannot be.
+    Gap(GapReason),
+    /// The system lacks something for now.
+    Retry(io::Error),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Trouble {
+        let lacking = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::INTR, Errno::STALE];
+        if is_missing(&error) {
+            Trouble::Gap(GapReason::Gone)
+        } else if lacking.iter().any(|code| error.raw_os_error() == Some(code.raw_os_error())) {
+            Trouble::Retry(error)
+        } else {
+            Trouble::Gap(GapReason::Unreadable(error))
         }
     }
+}
+
+/// A gap because the file is not what was graded.
+fn changed(how: impl Into<String>) -> Trouble {
+    Trouble::Gap(GapReason::Changed(how.into()))
 }
 
 /// The rows and marks of a small submission.
@@ -94,6 +112,7 @@ impl Rebuild {
             let records = self.ledger.records().with_ids(&ids)?;
             let mut rest: Vec<(&Piece, &Record)> = pieces.iter().zip(&records).collect();
             while !rest.is_empty() {
+                (self.on_part)();
                 let together: Vec<_> = rest.drain(..few(&rest)).collect();
                 for ((piece, record), made) in together.iter().zip(self.make_small(&together)) {
                     match made {
@@ -108,7 +127,7 @@ impl Rebuild {
     }
 
     /// The rows of small submissions; none of large ones.
-    fn make_small(&self, together: &[(&Piece, &Record)]) -> Vec<Option<Result<Made, GapReason>>> {
+    fn make_small(&self, together: &[(&Piece, &Record)]) -> Vec<Option<Result<Made, Trouble>>> {
         let make = |(piece, record): &(&Piece, &Record)| {
             if is_small(piece, record) { self.small(record).transpose() } else { None }
         };
@@ -120,7 +139,7 @@ impl Rebuild {
     }
 
     /// The rows of a submission that is read whole; none if there are too many of them.
-    fn small(&self, record: &Record) -> Result<Option<Made>, GapReason> {
+    fn small(&self, record: &Record) -> Result<Option<Made>, Trouble> {
         let claimed = &record.claimed;
         let (mut file, before) = self.open(record)?;
         let (mut buffer, mut whole) = SCRATCH.take();
@@ -132,9 +151,7 @@ impl Rebuild {
             || bytes as u64 != before.bytes
             || done.and_then(|done| done.blake3) != Some(*blake3::hash(text).as_bytes())
         {
-            return Err(GapReason::Changed(
-                "it holds other bytes than those that were graded".into(),
-            ));
+            return Err(changed("it holds other bytes than those that were graded"));
         }
         let rules = rules_of(record);
         let submission = (&claimed.name, claimed.attempt, text);
@@ -146,29 +163,35 @@ impl Rebuild {
     }
 
     /// Opens the file of a submission, wherever it lies, if it is as long as it should be.
-    fn open(&self, record: &Record) -> Result<(File, Signature), GapReason> {
+    fn open(&self, record: &Record) -> Result<(File, Signature), Trouble> {
         let claimed = &record.claimed;
         let done = record.finished.as_ref();
         let has_failed = done.is_some_and(|done| done.status == Status::Failed);
+        // It may have failed, and been moved, since the record was read.
         let file = match self.archive.read(&claimed.archived_as) {
-            Err(_) if has_failed => self.archive.read_quarantined(&claimed.archived_as)?,
+            Err(error) if has_failed || is_missing(&error) => {
+                self.archive.read_quarantined(&claimed.archived_as)?
+            }
             opened => opened?,
         };
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(GapReason::Changed("it is not a regular file any more".into()));
+            return Err(changed("it is no longer a regular file"));
         }
         let found = Signature::of(&metadata);
-        let bytes = done.map_or(claimed.bytes, |done| done.bytes);
-        if found.bytes != bytes && !has_failed {
+        // Of one that is not done, the part that was graded is known by its hash.
+        if let Some(bytes) = done.map(|done| done.bytes)
+            && found.bytes != bytes
+            && !has_failed
+        {
             let found = found.bytes;
-            return Err(GapReason::Changed(format!("it has {found} bytes, and had {bytes}")));
+            return Err(changed(format!("it has {found} bytes, and had {bytes}")));
         }
         Ok((file, found))
     }
 
     /// Opens a large submission, if what was graded of it is what it holds.
-    fn stream(&self, record: &Record) -> Result<Stream, GapReason> {
+    fn stream(&self, record: &Record) -> Result<Stream, Trouble> {
         let (mut file, before) = self.open(record)?;
         let finished = record.finished.as_ref();
         let whole = finished.and_then(|done| done.blake3.map(|blake3| (done.bytes, blake3)));
@@ -176,17 +199,18 @@ impl Rebuild {
         match graded {
             Some((bytes, blake3)) => {
                 let mut hasher = blake3::Hasher::new();
-                let on_part = || Ok::<(), GapReason>(());
+                let on_part = || {
+                    (self.on_part)();
+                    Ok::<(), Trouble>(())
+                };
                 let is_long_enough = hash_up_to(bytes, &file, &mut hasher, on_part)?;
                 if !is_long_enough || *hasher.finalize().as_bytes() != blake3 {
-                    let other = "it holds other bytes than those that were graded";
-                    return Err(GapReason::Changed(other.into()));
+                    return Err(changed("it holds other bytes than those that were graded"));
                 }
                 file.rewind()?;
             }
             None => {
-                let unknown = "the ledger does not know what was graded of it";
-                return Err(GapReason::Changed(unknown.into()));
+                return Err(changed("the ledger does not know what was graded of it"));
             }
         }
         let (claimed, rules) = (&record.claimed, rules_of(record));
@@ -236,7 +260,7 @@ fn give_small(
     rules: Rules,
     record: &Record,
     piece: &Piece,
-    made: Result<Made, GapReason>,
+    made: Result<Made, Trouble>,
     sink: &mut impl Sink,
 ) -> io::Result<()> {
     match made {
@@ -245,7 +269,8 @@ fn give_small(
             sink.marked(record, made.kind, &made.tally);
             Ok(())
         }
-        Err(why) => {
+        Err(Trouble::Retry(error)) => Err(error),
+        Err(Trouble::Gap(why)) => {
             let (first_case, cases) = (1, piece.cases);
             sink.gap(&Gap { record, rules, first_case, cases, why: &why, is_first: true })
         }
@@ -281,14 +306,15 @@ impl Streams {
             Some(stream) => stream,
             None => match rebuild.stream(record) {
                 Ok(stream) => stream,
-                Err(why) => {
+                Err(Trouble::Retry(error)) => return Err(error),
+                Err(Trouble::Gap(why)) => {
                     self.broken.insert(id, cases);
                     let (first_case, is_first, why) = (1, true, &why);
                     return sink.gap(&Gap { record, rules, first_case, cases, why, is_first });
                 }
             },
         };
-        let kind = stream.next(rebuild.judge, cases, sink)?;
+        let kind = stream.next(rebuild, cases, sink)?;
         let done = record.finished.as_ref();
         let all =
             done.map(|done| done.tally).or(record.claimed.progress.as_ref().map(|it| it.tally));
@@ -305,8 +331,13 @@ impl Streams {
 }
 
 impl Stream {
-    /// Gives the rows of the next so many cases to `sink`, or of fewer if there are no more.
-    fn next(&mut self, judge: Judge, cases: u64, sink: &mut impl Sink) -> io::Result<Option<Kind>> {
+    /// Gives the rows of the next so many cases to `sink`.
+    fn next(
+        &mut self,
+        rebuild: &Rebuild,
+        cases: u64,
+        sink: &mut impl Sink,
+    ) -> io::Result<Option<Kind>> {
         let mut left = cases;
         let mut kind = None;
         while left > 0 {
@@ -314,13 +345,16 @@ impl Stream {
                 Some(window) => window,
                 None => match self.next_window()? {
                     Some(window) => (window, 0),
-                    None => break,
+                    None => {
+                        return Err(io::Error::other("a file has fewer cases than were graded"));
+                    }
                 },
             };
+            (rebuild.on_part)();
             kind = window.kind();
             let found = window.found();
             let end = found.cases.len().min(at + usize::try_from(left).unwrap_or(usize::MAX - at));
-            let marker = Marker { judge, rows: &self.case_rows, kind };
+            let marker = Marker { judge: rebuild.judge, rows: &self.case_rows, kind };
             let (first, marks, rows) = (self.tally.cases() + 1, &mut self.marks, &mut self.rows);
             let tally = marker.mark(window.text(), found, at..end, first, marks, rows);
             self.tally.add(&tally);

@@ -9,16 +9,18 @@
 //! entrant: the claim stored size and time of the file, so it is noticed, and the submission fails with
 //! the reason.
 
+#[cfg(test)]
+mod tests;
+
 use crate::model::rows::{SUBMISSIONS, report_of};
 use crate::model::submission::{Claimed, Name, Signature};
 use crate::store::archive::{Archive, Taken};
 use crate::store::fail_point::Point;
-use crate::store::ledger::{self, Ledger, OpenClaim};
+use crate::store::ledger::{self, Ledger, OpenClaim, Returned};
 use crate::store::reports::files::{self, ReportFiles};
 use crate::telemetry::emit;
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 
 /// Why a start cannot recover.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +34,14 @@ pub enum Error {
     /// What an earlier run has moved cannot be made durable.
     #[error("cannot make durable what an earlier run has moved into the archive: {0}")]
     Sync(io::Error),
+    /// A file that an earlier run has claimed cannot be moved into the archive.
+    #[error("cannot move {name} into the archive, which an earlier run has claimed: {why}")]
+    Take {
+        /// The submission.
+        name: Name,
+        /// Why.
+        why: String,
+    },
 }
 
 /// Where the file of a claim is found.
@@ -72,43 +82,72 @@ pub fn recover(
     quarantine_failed(ledger, archive)?;
     ledger.claims().count_crashes(in_flight)?;
     let boot_id = boot_id();
-    let mut again = Vec::new();
-    let mut released = Vec::new();
+    let (mut again, mut put_back, mut released) = (Vec::new(), Vec::new(), Vec::new());
     for claim in ledger.claims().open()? {
+        // Without a boot id it is not known; then the file is checked.
+        let may_be_lost = claim.boot_id.as_ref().is_some_and(|id| id.is_empty() || *id != boot_id);
+        // A large file whose chunks are committed is durable, and known by its hash.
+        let may_be_lost = may_be_lost && claim.claimed.progress.is_none();
         let found = find(archive, &claim);
         Point::ClaimFound.pass();
-        let rebooted = claim.boot_id.is_empty() || claim.boot_id != boot_id;
         match found {
-            Ok(Found::InArchive) => again.push(damaged(archive, claim, rebooted)),
-            Ok(Found::InInbox) if rebooted => match take_damaged(archive, claim) {
-                Ok(damaged) => again.push(damaged),
-                Err(id) => released.push(id),
-            },
+            Ok(Found::InArchive) => again.push(checked(archive, claim, may_be_lost)),
+            // What was lost must not be taken for what was handed in, and rows that are committed belong to
+            // this claim.
+            Ok(Found::InInbox) if may_be_lost || claim.claimed.progress.is_some() => {
+                take(archive, &claim.claimed)?;
+                again.push(checked(archive, claim, may_be_lost));
+            }
             // Some of its rows are in the reports, so it has to end as a submission: as a failed one.
-            Ok(Found::Gone) if rebooted || claim.claimed.progress.is_some() => {
+            Ok(Found::Gone) if may_be_lost || claim.claimed.progress.is_some() => {
                 let reason = "its file was gone when the service started again, as after a loss of \
                               power; hand it in again";
                 again.push(Claimed { damage: Some(reason.to_owned()), ..claim.claimed });
             }
-            Ok(Found::InInbox | Found::Gone) => released.push(claim.claimed.id),
+            Ok(Found::InInbox) => put_back.push(claim),
+            Ok(Found::Gone) => released.push(claim.claimed.id),
             // The claim stands, and the next start tries again.
             Err(error) => emit::claim_failed(&claim.claimed.name, &error),
         }
     }
-    sync(archive, &again)?;
+    sync(archive, again.iter().chain(put_back.iter().map(|claim| &claim.claimed)))?;
+    let returned: Vec<Returned> = put_back
+        .into_iter()
+        .map(|OpenClaim { claimed, inode, .. }| Returned {
+            id: claimed.id,
+            name: claimed.name,
+            inode,
+        })
+        .collect();
+    ledger.claims().release_returned(&returned)?;
     ledger.claims().release(&released)?;
     Point::Recovered.pass();
-    emit::recovered(again.len(), released.len());
+    emit::recovered(again.len(), returned.len() + released.len());
     let suspects = again.iter().filter(|claimed| in_flight.contains(&claimed.id));
     emit::crashes_counted(suspects.map(|claimed| &claimed.name));
     emit::quarantine_holds(archive.quarantined_files());
     Ok(again)
 }
 
+/// Takes a file that is still in the inbox.
+fn take(archive: &Archive, claimed: &Claimed) -> Result<(), Error> {
+    let why = match archive.taker().take(claimed) {
+        Ok(Taken::Yes | Taken::Gone) => return Ok(()),
+        Ok(Taken::Occupied) => {
+            "another file has its place in the archive; move that away".to_owned()
+        }
+        Err(error) => error.to_string(),
+    };
+    Err(Error::Take { name: claimed.name.clone(), why })
+}
+
 /// Makes durable what an earlier process has moved.
-fn sync(archive: &Archive, moved: &[Claimed]) -> Result<(), Error> {
-    archive.sync_found(moved).or_else(|_| {
-        moved.iter().try_for_each(|claimed| archive.rewrite(claimed)).map_err(Error::Sync)?;
+fn sync<'a>(
+    archive: &Archive,
+    moved: impl Iterator<Item = &'a Claimed> + Clone,
+) -> Result<(), Error> {
+    archive.sync_found(moved.clone()).or_else(|_| {
+        moved.clone().try_for_each(|claimed| archive.rewrite(claimed)).map_err(Error::Sync)?;
         archive.sync_found(moved).map_err(Error::Sync)
     })
 }
@@ -129,9 +168,14 @@ fn quarantine_failed(ledger: &Ledger, archive: &Archive) -> Result<(), Error> {
 }
 
 fn find(archive: &Archive, claim: &OpenClaim) -> io::Result<Found> {
-    let OpenClaim { claimed, inode, .. } = claim;
+    let OpenClaim { claimed, inode, modified, .. } = claim;
     if archive.is_hidden(claimed.id) {
-        return match archive.complete(claimed.id, &claimed.archived_as, true)? {
+        return match archive.complete(
+            claimed.id,
+            &claimed.archived_as,
+            true,
+            (claimed.bytes, *modified),
+        )? {
             Taken::Yes => Ok(Found::InArchive),
             Taken::Gone => Ok(Found::Gone),
             Taken::Occupied => Err(io::Error::other(
@@ -152,62 +196,55 @@ fn find(archive: &Archive, claim: &OpenClaim) -> io::Result<Found> {
         }
         (_, Some(there)) if there.identity.1 == *inode => Ok(Found::InInbox),
         (Some(_), _) => Ok(Found::InArchive),
+        // It was put back by a copy, or its file system gives inodes anew.
+        (None, Some(there)) if (there.bytes, there.modified) == (claimed.bytes, *modified) => {
+            Ok(Found::InInbox)
+        }
         (None, _) => Ok(Found::Gone),
     }
 }
 
-/// A claim whose file is in the archive, with the damage that a loss of power has done to it.
-fn damaged(archive: &Archive, claim: OpenClaim, rebooted: bool) -> Claimed {
-    let damage = if rebooted {
-        let found = archive.signature(&claim.claimed.archived_as);
-        found.and_then(|found| damage(&claim, found, archive.read(&claim.claimed.archived_as)))
-    } else {
-        None
-    };
-    Claimed { damage, ..claim.claimed }
+/// A claim whose file is in the archive, with the damage that a loss of power has done to it. Blocks that were
+/// not written are missing, or read as NULs; grading looks for those when it reads the file.
+fn checked(archive: &Archive, claim: OpenClaim, may_be_lost: bool) -> Claimed {
+    let found = archive.signature(&claim.claimed.archived_as).filter(|_| may_be_lost);
+    let damage = found.and_then(|found| damage(&claim, found));
+    Claimed { damage, check_nuls: may_be_lost, ..claim.claimed }
 }
 
-/// Takes a file that is still in the inbox if a loss of power has damaged it: it must not be taken for what
-/// was handed in. If it is intact, returns the number of its claim.
-fn take_damaged(archive: &Archive, claim: OpenClaim) -> Result<Claimed, i64> {
-    let id = claim.claimed.id;
-    let found = archive.signature_in_inbox(&claim.claimed.name).ok_or(id)?;
-    let path = archive.inbox().join(claim.claimed.name.as_path());
-    let damage = damage(&claim, found, File::open(path)).ok_or(id)?;
-    match archive.taker().take(&claim.claimed) {
-        Ok(Taken::Yes) => Ok(Claimed { damage: Some(damage), ..claim.claimed }),
-        Ok(Taken::Gone | Taken::Occupied) | Err(_) => Err(id),
-    }
-}
-
-/// How a file differs from what was claimed before the system was started again, if it does. Blocks that
-/// were not written before a loss of power are missing, or read as NULs.
-fn damage(claim: &OpenClaim, found: Signature, file: io::Result<File>) -> Option<String> {
+/// How a file differs from what was claimed, if it does.
+fn damage(claim: &OpenClaim, found: Signature) -> Option<String> {
     let bytes = claim.claimed.bytes;
     let what = if found.bytes != bytes {
         format!("it has {} bytes, and had {bytes}", found.bytes)
     } else if found.modified != claim.modified {
         "it was changed".to_owned()
-    } else if file.and_then(has_nul).unwrap_or(false) {
-        "it holds NUL bytes".to_owned()
     } else {
         return None;
     };
-    Some(format!(
-        "the system was started again before its file was durable, as after a loss of power: {what}; \
-         hand it in again"
-    ))
+    Some(lost(&what))
 }
 
-fn has_nul(mut file: File) -> io::Result<bool> {
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(false),
-            Ok(read) if buffer[..read].contains(&0) => return Ok(true),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+/// The reason for which a file fails that has lost bytes, with what was found.
+pub fn lost(what: &str) -> String {
+    format!(
+        "the system was started again before its file was durable, as after a loss of power: {what}; \
+         hand it in again"
+    )
+}
+
+/// Records that the files of all open claims are durable, after an orderly end.
+///
+/// # Errors
+///
+/// If they cannot be made durable, or the ledger cannot be written; then the next start checks them.
+pub fn leave_durable(ledger: &Ledger, archive: &Archive) -> Result<(), Error> {
+    let claims: Vec<Claimed> =
+        ledger.claims().open()?.into_iter().map(|claim| claim.claimed).collect();
+    if claims.is_empty() {
+        return Ok(());
     }
+    archive.sync_found(&claims).map_err(Error::Sync)?;
+    let ids: Vec<i64> = claims.iter().map(|claimed| claimed.id).collect();
+    Ok(ledger.claims().set_durable(&ids)?)
 }
