@@ -40,7 +40,7 @@ const CONNECTING: usize = 2;
 const SHARE: usize = 8;
 
 /// The least number of descriptors that the service needs with these settings.
-pub fn descriptors_needed(settings: &Settings) -> usize {
+fn descriptors_needed(settings: &Settings) -> usize {
     // The summary is open beside the reports of folders.
     let fixed = BASE + CLAIMING + SCANNING + PUBLISHING + OPEN_REPORTS_LEAST + 1 + CONNECTING;
     let grading = settings.grade.threads().saturating_mul(GRADING);

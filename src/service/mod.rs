@@ -19,7 +19,7 @@ mod stages;
 mod start;
 mod status_api;
 
-pub use descriptors::{descriptors_needed, descriptors_wanted};
+pub use descriptors::descriptors_wanted;
 pub use error::Error;
 pub use reload::Source;
 
@@ -39,6 +39,7 @@ use maintenance::Maintenance;
 use reload::{Reload, Reloads, Sections};
 use signals::{Request, Signals};
 use stages::{Drained, Stages};
+pub use start::bind;
 use start::{Prepared, prepare};
 use status_api::HttpServer;
 use std::io;

@@ -84,13 +84,19 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     Ok(Prepared { shared, lock, claims, listener })
 }
 
+/// Opens the address for metrics and health.
+///
+/// # Errors
+///
+/// The system refuses it, or another program listens there.
+pub fn bind(address: SocketAddr) -> Result<TcpListener, Error> {
+    TcpListener::bind(address).map_err(|source| Error::Listen { address, source })
+}
+
 /// Opens the address and writes it into the lock, where commands look for it.
 fn listen(address: SocketAddr, lock: &mut Lock) -> Result<TcpListener, Error> {
-    let listener = TcpListener::bind(address).and_then(|listener| {
-        listener.set_nonblocking(true)?;
-        Ok(listener)
-    });
-    let listener = listener.map_err(|source| Error::Listen { address, source })?;
+    let listener = bind(address)?;
+    listener.set_nonblocking(true).map_err(|source| Error::Listen { address, source })?;
     let address = listener.local_addr().unwrap_or(address);
     lock.set_address(address)?;
     emit::listening(address);

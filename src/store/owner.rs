@@ -142,13 +142,6 @@ impl Denied {
             None => format!("run it as {whose}"),
         }
     }
-
-    /// The parent folder that the current user may not search, if that is why it cannot be read.
-    pub fn closed(&self) -> Option<&Path> {
-        let hidden = self.path.symlink_metadata().is_err();
-        let above = self.path.ancestors().skip(1);
-        above.filter(|_| hidden).find(|above| above.symlink_metadata().is_ok())
-    }
 }
 
 /// Says what cannot be read, and by whom.
@@ -160,7 +153,7 @@ impl fmt::Display for Denied {
 }
 
 /// The current user, for messages.
-pub fn this_user() -> String {
+fn this_user() -> String {
     format!("this user (uid {})", geteuid().as_raw())
 }
 

@@ -4,7 +4,7 @@ use super::finding::Finding;
 use super::scratch::{Scratch, ScratchGuard, sweep};
 use crate::config::Paths;
 use crate::model::escape;
-use crate::store::owner::{Denied, this_user};
+use crate::store::owner::Denied;
 use rustix::process::geteuid;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Write};
@@ -90,8 +90,10 @@ impl Folder {
             Folder { name, nearest, path, exists: false, is_reachable: false, scratch: None };
         let metadata = match folder.find_nearest() {
             Ok(metadata) => metadata,
-            Err(finding) => {
-                findings.push(finding);
+            Err(what) => {
+                let remedy = format!("correct that, or set paths.{name} or --root to another path");
+                let remedy = Denied::of(&folder.path).map_or(remedy, |denied| as_service(&denied));
+                findings.push(Finding::fail(name, what, remedy));
                 return folder;
             }
         };
@@ -121,67 +123,25 @@ impl Folder {
         folder
     }
 
-    /// Finds the folder or the nearest existing one above it.
-    fn find_nearest(&mut self) -> Result<Metadata, Finding> {
-        let path = self.path.clone();
-        let display = escape::path(&path);
-        let setting = format!("paths.{}", self.name);
-        match path.metadata() {
-            Ok(found) if !found.is_dir() => {
-                let what = format!("{display} is not a folder");
-                let remedy = format!("move it away, or set {setting} to another path");
-                return Err(Finding::fail(self.name, what, remedy));
+    /// Finds the folder or the nearest existing one above it; an error says what is wrong.
+    fn find_nearest(&mut self) -> Result<Metadata, String> {
+        let path = escape::path(&self.path).to_string();
+        let failed = |error: io::Error| format!("{path} cannot be used: {error}");
+        match self.path.metadata() {
+            Ok(found) if found.is_dir() => self.exists = true,
+            Ok(_) => return Err(format!("{path} is not a folder")),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                let denied = Denied::of(&self.path).map(|denied| denied.to_string());
+                return Err(denied.unwrap_or_else(|| failed(error)));
             }
-            Ok(_) => self.exists = true,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                if path.symlink_metadata().is_ok() {
-                    let what = format!("{display} is a link to something that does not exist");
-                    let remedy =
-                        format!("mount or create its target, or set {setting} to another path");
-                    return Err(Finding::fail(self.name, what, remedy));
-                }
+            Err(_) if self.path.symlink_metadata().is_ok() => {
+                return Err(format!("{path} is a link to something that does not exist"));
             }
-            // Something above it is not a folder; this is found below.
-            Err(error) if error.kind() == ErrorKind::NotADirectory => {}
-            Err(error) => return Err(self.unreachable(&error)),
+            Err(_) => {}
         }
-        let above = path.ancestors().find(|above| above.metadata().is_ok());
-        let above = above.unwrap_or(Path::new("/"));
-        let found = fs::canonicalize(above).and_then(|nearest| {
-            let found = nearest.metadata()?;
-            self.nearest = nearest;
-            Ok(found)
-        });
-        match found {
-            Ok(found) if found.is_dir() => Ok(found),
-            Ok(_) => {
-                let what =
-                    format!("{display} cannot be created: {} is not a folder", escape::path(above));
-                Err(Finding::fail(
-                    self.name,
-                    what,
-                    format!("set {setting} or --root to another path"),
-                ))
-            }
-            Err(error) => Err(self.unreachable(&error)),
-        }
-    }
-
-    /// The finding about a folder that cannot be examined.
-    fn unreachable(&self, error: &io::Error) -> Finding {
-        let path = escape::path(&self.path);
-        let Some(denied) = Denied::of(&self.path) else {
-            let what = format!("{path} cannot be examined: {error}");
-            return Finding::fail(
-                self.name,
-                what,
-                format!("set paths.{} to another path", self.name),
-            );
-        };
-        let closed = denied.closed().unwrap_or(Path::new("/"));
-        let closed = escape::path(closed);
-        let what = format!("{path} cannot be examined: {} may not look into {closed}", this_user());
-        Finding::fail(self.name, what, as_service(&denied))
+        let above = self.path.ancestors().find(|above| above.metadata().is_ok());
+        self.nearest = fs::canonicalize(above.unwrap_or(Path::new("/"))).map_err(failed)?;
+        self.nearest.metadata().map_err(failed)
     }
 
     /// The finding about a folder in which nothing can be written.

@@ -1,34 +1,14 @@
-//! Checks that SQLite can keep a ledger in the state folder, and that an existing ledger is sound.
+//! Checks that an existing ledger is sound.
 
 use super::finding::Finding;
-use super::folders::{Folders, as_service};
+use super::folders::as_service;
 use crate::config::Paths;
 use crate::model::escape::{self, with_causes};
 use crate::store::ledger::{self, Ledger, check_not_lost};
 
-/// Creates and uses a ledger in a scratch folder.
-pub(super) fn new(folders: &Folders) -> Option<Finding> {
-    let folder = folders.state.scratch.as_ref()?.folder("ledger");
-    let state = escape::path(&folders.state.path);
-    let folder = match folder {
-        Ok(folder) => folder,
-        Err(error) => {
-            let what = format!("cannot create a folder in {state}: {error}");
-            return Some(Finding::fail("ledger", what, "see the findings about state above"));
-        }
-    };
-    Some(match Ledger::probe(&folder) {
-        Ok(()) => Finding::ok("ledger", format!("SQLite can keep a ledger and its log in {state}")),
-        Err(error) => {
-            let what = format!("SQLite cannot keep a ledger in {state}: {}", with_causes(&error));
-            Finding::fail("ledger", what, "set paths.state to a folder on a local disk")
-        }
-    })
-}
-
 /// Checks the existing ledger, if there is one. Also returns the latest time in it, in milliseconds since
 /// 1970 UTC.
-pub(super) fn existing(paths: &Paths) -> (Option<Finding>, Option<i64>) {
+pub(super) fn examine(paths: &Paths) -> (Option<Finding>, Option<i64>) {
     let path = paths.ledger();
     let examined = check_not_lost(&path, &paths.reports()).and_then(|()| Ledger::contents(&path));
     match examined {

@@ -3,7 +3,7 @@
 use super::finding::{Finding, mebibytes};
 use super::folders::{Folder, Folders, as_service};
 use crate::config::Settings;
-use crate::service::{descriptors_needed, descriptors_wanted};
+use crate::service::descriptors_wanted;
 use gridmark_core::judge::Tier;
 use rustix::process::{Resource, geteuid, getrlimit};
 use std::os::unix::fs::MetadataExt;
@@ -42,22 +42,18 @@ pub(super) fn user(folders: &Folders) -> Finding {
     }
 }
 
-/// Checks the limits of the process.
+/// Checks the limits of the process. With too few open files for a start, the trial fails and says so.
 pub(super) fn limits(settings: &Settings) -> Vec<Finding> {
-    let (needed, wanted) = (descriptors_needed(settings), descriptors_wanted(settings));
-    let (needed, wanted) = (needed as u64, wanted as u64);
-    let most = getrlimit(Resource::Nofile).maximum;
-    let remedy =
-        format!("set LimitNOFILE={0} in the systemd unit, or ulimit -Hn {0}", wanted.max(65_536));
-    let mut findings = vec![match most {
-        Some(most) if most < needed => {
-            let what = format!("{most} files may be open, too few: the service needs {needed}");
-            Finding::fail("limits", what, remedy)
-        }
+    let wanted = descriptors_wanted(settings) as u64;
+    let mut findings = vec![match getrlimit(Resource::Nofile).maximum {
         Some(most) if most < wanted => {
             let what = format!(
                 "{most} files may be open; with fewer than {wanted}, the service serves fewer \
                  connections than http.connections_max and keeps fewer reports open"
+            );
+            let remedy = format!(
+                "set LimitNOFILE={0} in the systemd unit, or ulimit -Hn {0}",
+                wanted.max(65_536)
             );
             Finding::warn("limits", what, remedy)
         }

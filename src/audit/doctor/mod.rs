@@ -1,7 +1,8 @@
 //! Checks a machine before the event.
 //!
 //! What the service needs is tried, not looked up: a file system that reports a feature may still refuse
-//! it. The checks work in hidden scratch folders on the file systems of the real folders (`scratch`) and
+//! it. What makes a start fail shows in a trial of the whole service; the other checks find what a start does
+//! not notice, and say more where its message would not say what to do. They work in hidden scratch folders on the file systems of the real folders (`scratch`) and
 //! change nothing else, so doctor can run while a service works on the same root.
 //!
 //! Each module checks one thing and returns its [`Finding`]s; [`examine`] runs them in the order in which
@@ -62,13 +63,12 @@ pub fn examine(
     report(file_system::names(&folders, settings))?;
     report(file_system::syncs(&folders))?;
     report(file_system::locks(&folders).into_iter().collect())?;
-    report(ledger::new(&folders).into_iter().collect())?;
-    let (existing, latest_ms) = ledger::existing(&settings.paths);
+    let (existing, latest_ms) = ledger::examine(&settings.paths);
     report(existing.into_iter().collect())?;
     report(watch::findings(&folders, settings, &inbox))?;
     report(machine::limits(settings))?;
     report(vec![machine::memory(settings), machine::processor(settings)])?;
-    report(service::address(settings, ours, &folders))?;
+    report(service::address(settings, ours))?;
     let tried = trial::trial(&folders, loaded, &guard, trial_time_max);
     report(tried.into_iter().collect())?;
     report(clock.findings(latest_ms))

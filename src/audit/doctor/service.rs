@@ -1,14 +1,12 @@
 //! Checks the service that may run on this root, and the address for metrics and health.
 
 use super::finding::Finding;
-use super::folders::Folders;
 use crate::config::Settings;
-use crate::model::escape;
-use crate::service::http::{self, ReloadsAnswer};
+use crate::model::escape::{self, with_causes};
+use crate::service::{bind, http};
 use crate::store::lock::{Holder, is_held};
 use crate::store::owner::Denied;
-use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 
 /// Asks the service that works on this root, if one does. Also returns where it listens.
 pub(super) fn service(settings: &Settings) -> (Finding, Option<SocketAddr>) {
@@ -59,32 +57,17 @@ pub(super) fn service(settings: &Settings) -> (Finding, Option<SocketAddr>) {
 }
 
 /// Checks that the service can listen on its address; `ours` is where the service of this root does.
-pub(super) fn address(
-    settings: &Settings,
-    ours: Option<SocketAddr>,
-    folders: &Folders,
-) -> Vec<Finding> {
+pub(super) fn address(settings: &Settings, ours: Option<SocketAddr>) -> Vec<Finding> {
     let address = settings.http.listen;
-    let port = address.port();
-    let mut findings = vec![match TcpListener::bind(address) {
+    let mut findings = vec![match bind(address) {
         Ok(_) => Finding::ok("address", format!("{address} is free for metrics and health")),
-        Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            if ours.is_some_and(|ours| ours.port() == port) {
-                Finding::ok("address", format!("{address} is used by the service of this root"))
-            } else {
-                in_use(address, folders)
-            }
+        Err(_) if ours.is_some_and(|ours| ours.port() == address.port()) => {
+            Finding::ok("address", format!("{address} is used by the service of this root"))
         }
         Err(error) => {
-            let what = format!("cannot listen on {address}: {error}");
-            let remedy = match error.kind() {
-                ErrorKind::PermissionDenied => "set http.listen to a port above 1023",
-                ErrorKind::AddrNotAvailable => {
-                    "set http.listen to an address of this machine (ip -brief address lists them)"
-                }
-                _ => "set http.listen to another address",
-            };
-            Finding::fail("address", what, remedy)
+            let remedy = "set http.listen to a free port (ss -ltnp shows what listens where) of an \
+                          address of this machine (ip -brief address lists them)";
+            Finding::fail("address", with_causes(&error), remedy)
         }
     }];
     if !address.ip().is_loopback() {
@@ -95,31 +78,4 @@ pub(super) fn address(
         findings.push(Finding::note("address", what));
     }
     findings
-}
-
-/// The finding about an address in use by a process that is not known to be ours.
-fn in_use(address: SocketAddr, folders: &Folders) -> Finding {
-    let answer = http::ask_json::<ReloadsAnswer>(address, "/reloads");
-    let process = answer.ok().map(|answer| answer.process);
-    let remedy = format!(
-        "find the program with ss -ltnp 'sport = :{}', or set http.listen to another address",
-        address.port()
-    );
-    match process {
-        Some(process) if folders.denied.is_some() => {
-            let what = format!(
-                "{address} is in use: gridmark, process {process}, listens there; this user cannot \
-                 determine whether that is the service of this root"
-            );
-            Finding::note("address", what)
-        }
-        Some(process) => {
-            let what = format!(
-                "{address} is in use: another gridmark, process {process}, listens there for another \
-                 root"
-            );
-            Finding::fail("address", what, remedy)
-        }
-        None => Finding::fail("address", format!("{address} is in use by another program"), remedy),
-    }
 }

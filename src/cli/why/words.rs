@@ -94,7 +94,7 @@ impl Words<'_> {
                 Some(ClaimState::Queued) => "it waits in the queue".to_owned(),
                 Some(ClaimState::RetryLater { left_ms }) => {
                     let left = Duration::from_millis(*left_ms);
-                    format!("grading it failed; next try in {}", seconds(left))
+                    format!("it could not be graded yet; the next try is in {}", seconds(left))
                 }
                 Some(ClaimState::InFlight) => {
                     "it is being graded, or its marks are being written".into()

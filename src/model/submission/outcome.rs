@@ -21,7 +21,7 @@ pub struct Finished {
     pub kind: Option<Kind>,
     /// The marks of its cases.
     pub tally: Tally,
-    /// How often grading it failed.
+    /// How many tries to grade it failed.
     pub tries: u32,
     /// Why it failed, if it did.
     pub reason: Option<String>,

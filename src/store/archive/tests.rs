@@ -74,7 +74,7 @@ fn nothing_is_ever_moved_over_an_existing_file() {
 }
 
 #[test]
-fn what_is_gone_is_told_apart_from_what_fails() {
+fn a_file_that_is_gone_is_no_failure() {
     let room = room();
     assert!(matches!(room.archive.taker().take(&claimed("p", "p")), Ok(Taken::Gone)));
     assert!(matches!(room.archive.taker().take(&claimed("a/p", "a/p")), Ok(Taken::Gone)));

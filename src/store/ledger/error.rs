@@ -76,11 +76,14 @@ pub enum Error {
         found: String,
     },
     /// SQLite cannot keep its log there.
-    #[error("the ledger {path} cannot be kept with a write-ahead log there; found {found}")]
+    #[error(
+        "the ledger {path} cannot have a write-ahead log there, only the journal mode `{found}`: set paths.state to a \
+         folder on a local disk"
+    )]
     NoLog {
         /// The ledger's file.
         path: PathBuf,
-        /// What was found instead.
+        /// The journal mode that it has instead.
         found: String,
     },
     /// A copy of the ledger cannot be written.

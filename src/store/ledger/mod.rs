@@ -10,11 +10,11 @@
 
 mod checks;
 mod claims;
+mod contents;
 mod error;
 mod file;
 mod marks;
 mod names;
-mod probe;
 mod records;
 mod reports;
 mod schema;
@@ -22,10 +22,10 @@ mod schema;
 mod tests;
 
 pub use claims::{Candidate, Claims, OpenClaim, Returned};
+pub use contents::Contents;
 pub use error::Error;
 pub use marks::{Commit, Outcome};
 pub use names::name_of_archived;
-pub use probe::Contents;
 pub use records::{Record, Records, quarantine_note};
 pub use reports::{Piece, Report, Reports};
 

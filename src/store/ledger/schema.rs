@@ -105,10 +105,14 @@ pub(super) fn ends_with_a_page(path: &Path) -> Result<(), Error> {
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     let sqlite = |why| Error::sqlite(path, why);
     connection.busy_timeout(Duration::from_secs(10)).map_err(sqlite)?;
+    let mode: String =
+        connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(sqlite)?;
+    if mode != "wal" {
+        return Err(Error::NoLog { path: path.to_owned(), found: mode });
+    }
     connection
         .execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;
-             PRAGMA cache_size = -8192;",
+            "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;",
         )
         .map_err(sqlite)?;
     migrate(connection, path, &STEPS)

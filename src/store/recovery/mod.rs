@@ -196,7 +196,7 @@ fn find(archive: &Archive, claim: &OpenClaim) -> io::Result<Found> {
         }
         (_, Some(there)) if there.identity.1 == *inode => Ok(Found::InInbox),
         (Some(_), _) => Ok(Found::InArchive),
-        // It was put back by a copy, or its file system gives inodes anew.
+        // It was put back by a copy, or its file system gives a file another inode after a mount.
         (None, Some(there)) if (there.bytes, there.modified) == (claimed.bytes, *modified) => {
             Ok(Found::InInbox)
         }

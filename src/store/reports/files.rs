@@ -36,12 +36,12 @@ pub enum Error {
 pub struct ReportFiles {
     folder: PathBuf,
     ledger: Arc<Ledger>,
-    /// Its own descriptors: each is told of an error once.
+    /// Descriptors of its own: the system reports a write error once to each.
     file_systems: FileSystems,
     /// How many reports are kept open from commit to commit.
     open_max: usize,
     open: HashMap<Name, OpenReport>,
-    /// How we left those that are not open any more.
+    /// How we left or found those that are not open.
     closed: HashMap<Name, Signature>,
     /// Folders in which a report was made since the last sync.
     changes: Changes,
@@ -279,7 +279,13 @@ impl ReportFiles {
         };
         let path = self.path_of(name);
         match assess(&self.ledger, &report, &path) {
-            Ok(Condition::AsCommitted) => Ok(()),
+            Ok(Condition::AsCommitted) => {
+                // So that a later change in place is noticed before rows are appended.
+                if let Ok(found) = path.symlink_metadata() {
+                    self.closed.insert(name.clone(), Signature::of(&found));
+                }
+                Ok(())
+            }
             Ok(Condition::Tail(bytes)) => {
                 let cut = File::options().write(true).open(&path).and_then(|file| {
                     file.set_len(report.length)?;
@@ -434,6 +440,23 @@ mod tests {
         // The next process knows that it has to be rebuilt.
         let ledger = Arc::clone(&files.ledger);
         let mut next = ReportFiles::open(files.folder, ledger, 8).expect("reports");
+        assert_eq!(next.next_to_rebuild(), Some(name));
+    }
+
+    #[test]
+    fn a_change_in_place_after_the_check_of_a_start_is_noticed() {
+        let root = tempfile::tempdir().expect("a folder");
+        let mut files = files(root.path());
+        let name = Name::from_bytes(*b"p.csv");
+        commit(&mut files, &name, "a row\n");
+        let ledger = Arc::clone(&files.ledger);
+        let mut next = ReportFiles::open(files.folder, ledger, 8).expect("reports");
+        next.check(&name).expect("checked");
+        // Of the same length, and another file, so that the clock's resolution does not matter.
+        let path = root.path().join("reports/p.csv");
+        fs::write(path.with_extension("new"), "a header\nA ROW\n").expect("written");
+        fs::rename(path.with_extension("new"), &path).expect("renamed");
+        assert_eq!(commit(&mut next, &name, "another row\n"), 0);
         assert_eq!(next.next_to_rebuild(), Some(name));
     }
 

@@ -1,7 +1,6 @@
-//! Tests whether a ledger works in a folder, and whether one that exists is sound, for `gridmark doctor`.
+//! What a ledger holds, and whether it is sound, for `gridmark doctor`.
 
 use super::{Error, Ledger, schema};
-use crate::model::submission::Name;
 use std::path::Path;
 
 /// What a ledger holds.
@@ -16,33 +15,6 @@ pub struct Contents {
 }
 
 impl Ledger {
-    /// Makes a ledger in this folder, writes to it, and reads what was written by another connection.
-    ///
-    /// # Errors
-    ///
-    /// If that does not work there.
-    pub fn probe(folder: &Path) -> Result<(), Error> {
-        let path = folder.join("ledger.db");
-        let ledger = Ledger::open(&path)?;
-        let mode: String = ledger
-            .connection()
-            .query_row("PRAGMA journal_mode", [], |row| row.get(0))
-            .map_err(|error| ledger.sqlite(error))?;
-        let no_log = |found| Error::NoLog { path: path.clone(), found };
-        if mode != "wal" {
-            return Err(no_log(mode));
-        }
-        let report = Name::from_bytes(*b"probe");
-        ledger.reports().introduce(std::slice::from_ref(&report))?;
-        let reader = Ledger::open_to_read(&path)?.ok_or_else(|| no_log("nothing".into()))?;
-        let read = reader.reports().all()?;
-        if read.iter().any(|found| found.path == report) {
-            Ok(())
-        } else {
-            Err(no_log("a log that other processes do not see".into()))
-        }
-    }
-
     /// Reads all pages of the ledger at `path`, also while the service runs. `None` if there is none.
     ///
     /// # Errors
