@@ -5,7 +5,9 @@
 //! between disks keeps a thread from its heartbeat for long; meanwhile the number of copied bytes stands
 //! for it.
 //!
-//! A stage that waits for the disk is not stuck: `/readyz` reports it, and a restart would not help.
+//! A stage that waits for the disk is not stuck: `/readyz` reports it, and a restart would not help. Such a wait
+//! can take minutes, where other programs have written gigabytes that the system has to write first. The
+//! other stages then wait for this one, or for the same disk.
 
 use super::Shared;
 use crate::telemetry::emit;
@@ -25,7 +27,10 @@ pub(super) struct Liveness {
 struct State {
     checked_at: Instant,
     graded: Count,
-    long_tasks: Count,
+    /// How many bytes were copied between disks.
+    copied: u64,
+    /// When a check last found bytes copied, or a stage that waits for the disk.
+    long_task_at: Option<Instant>,
     verdict: Result<(), String>,
 }
 
@@ -46,9 +51,9 @@ impl Count {
 impl Default for Liveness {
     fn default() -> Liveness {
         let now = Instant::now();
-        let count = || Count { value: 0, moved_at: now };
+        let graded = Count { value: 0, moved_at: now };
         let state =
-            State { checked_at: now, graded: count(), long_tasks: count(), verdict: Ok(()) };
+            State { checked_at: now, graded, copied: 0, long_task_at: None, verdict: Ok(()) };
         Liveness { state: Mutex::new(state) }
     }
 }
@@ -74,7 +79,11 @@ impl Liveness {
             return;
         }
         state.graded.update(graded(shared), now);
-        state.long_tasks.update(long_tasks(shared), now);
+        let copied = shared.archive.copied_bytes();
+        if waits_for_disk(shared, stuck_max) || state.copied != copied {
+            state.long_task_at = Some(now);
+        }
+        state.copied = copied;
         if !is_work_for_grading(shared) {
             state.graded.moved_at = now;
         }
@@ -97,19 +106,33 @@ fn graded(shared: &Shared) -> u64 {
         + published.cases.load(Ordering::Relaxed)
 }
 
-fn long_tasks(shared: &Shared) -> u64 {
-    shared.archive.copied_bytes()
+/// Whether a stage has waited for the disk for so long that it would soon count as stuck. Then the service is
+/// not ready.
+fn waits_for_disk(shared: &Shared, stuck_max: Duration) -> bool {
+    match shared.health.longest_disk_wait() {
+        Some((thread, waited)) if waited > stuck_max / 2 => {
+            let seconds = waited.as_secs();
+            let reason = format!("{thread} has waited for the disk for {seconds} seconds");
+            shared.health.set_not_ready(Concern::Sync, reason);
+            true
+        }
+        _ => {
+            shared.health.set_ready(Concern::Sync);
+            false
+        }
+    }
 }
 
 /// Whether files wait for grading, and their results can be written.
 fn is_work_for_grading(shared: &Shared) -> bool {
     let flow = shared.queue.flow();
-    flow.queue_files + flow.grading_files > 0 && shared.health.reason(Concern::Reports).is_none()
+    let can_commit =
+        [Concern::Reports, Concern::Sync].iter().all(|of| shared.health.reason(*of).is_none());
+    flow.queue_files + flow.grading_files > 0 && can_commit
 }
 
 fn verdict(state: &State, shared: &Shared, stuck_max: Duration) -> Result<(), String> {
-    let long_tasks = &state.long_tasks;
-    if long_tasks.value == 0 || long_tasks.moved_at.elapsed() > stuck_max {
+    if state.long_task_at.is_none_or(|at| at.elapsed() > stuck_max) {
         shared.health.live(stuck_max)?;
     }
     let stand = shared.journal.longest_stall();

@@ -26,6 +26,8 @@ pub enum Concern {
     Reports,
     /// Damaged reports can be rebuilt.
     Rebuild,
+    /// The disks make durable what they are given.
+    Sync,
     /// The service is not stopping.
     Stopping,
 }
@@ -42,6 +44,8 @@ struct State {
     reasons: BTreeMap<Concern, String>,
     /// The last heartbeat of each thread that must keep moving.
     heartbeats: BTreeMap<&'static str, Instant>,
+    /// Threads that wait for the disk, and since when.
+    disk_waits: BTreeMap<&'static str, Instant>,
     /// Whether the last log line about readiness said that the service is ready.
     was_ready: bool,
 }
@@ -89,6 +93,19 @@ impl Health {
         self.state().heartbeats.insert(thread, Instant::now());
     }
 
+    /// This thread waits for the disk, and sends no heartbeat, until the guard is dropped.
+    pub fn wait_for_disk(&self, thread: &'static str) -> DiskWait<'_> {
+        self.state().disk_waits.insert(thread, Instant::now());
+        DiskWait { health: self, thread }
+    }
+
+    /// The thread that has waited longest for the disk, and how long.
+    pub fn longest_disk_wait(&self) -> Option<(&'static str, Duration)> {
+        let state = self.state();
+        let longest = state.disk_waits.iter().min_by_key(|(_, since)| **since);
+        longest.map(|(thread, since)| (*thread, since.elapsed()))
+    }
+
     /// This thread has ended as it should, and sends no more heartbeats.
     pub fn ended(&self, thread: &'static str) {
         self.state().heartbeats.remove(thread);
@@ -121,6 +138,20 @@ impl Health {
         } else {
             Err(state.reasons.values().cloned().collect())
         }
+    }
+}
+
+/// A thread waits for the disk.
+#[must_use]
+pub struct DiskWait<'a> {
+    health: &'a Health,
+    thread: &'static str,
+}
+
+impl Drop for DiskWait<'_> {
+    fn drop(&mut self) {
+        self.health.heartbeat(self.thread);
+        self.health.state().disk_waits.remove(self.thread);
     }
 }
 

@@ -314,7 +314,9 @@ impl Claiming {
             return;
         }
         // A file that could not be copied has its name in the inbox again: that has to be durable first.
+        let waiting = self.health.wait_for_disk("intake");
         let synced = self.archive.sync([]).map_err(|error| error.to_string());
+        drop(waiting);
         Point::ReleasesDue.pass();
         let released = synced
             .and_then(|()| self.ledger.claims().release(ids).map_err(|error| error.to_string()));
@@ -401,7 +403,9 @@ impl Claiming {
                 settling.put_back(claimed.name.clone(), FileState::of(&found), Instant::now());
             }
         }
+        let waiting = self.health.wait_for_disk("intake");
         let synced = self.archive.sync([]).map_err(|error| error.to_string());
+        drop(waiting);
         Point::ReleasesDue.pass();
         let released = synced.and_then(|()| {
             let released = self.ledger.claims().release_returned(&self.unreleased);

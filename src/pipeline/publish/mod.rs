@@ -245,6 +245,7 @@ impl Publisher {
             }
             commit.results.push(outcome);
         }
+        let waiting = dependencies.health.wait_for_disk("publish");
         for claimed in files.iter().filter(|file| dependencies.archive.may_have_lost_bytes(file)) {
             dependencies.archive.rewrite(claimed).map_err(Error::Archive)?;
         }
@@ -263,12 +264,15 @@ impl Publisher {
         }
         let archive = || dependencies.archive.sync(files.iter().copied());
         let (archive_synced, reports_synced) = both(archive, || reports.sync());
+        drop(waiting);
         reports_synced?;
         Point::ReportsSynced.pass();
         archive_synced.map_err(Error::Archive)?;
         Point::ArchiveSynced.pass();
         commit.report_lengths = reports.lengths();
+        let waiting = dependencies.health.wait_for_disk("publish");
         dependencies.ledger.commit(&commit)?;
+        drop(waiting);
         Point::Committed.pass();
         reports.committed();
         dependencies.reports.wake();

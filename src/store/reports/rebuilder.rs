@@ -189,13 +189,14 @@ impl Rebuilder {
                     files.rebuild_again(failed.report.clone());
                 }
             }
-            if let Some(report) = files.next_to_rebuild() {
+            // A rebuild may need as much room as the report has bytes.
+            let has_room = self.health.reason(Concern::Disk).is_none();
+            if has_room && let Some(report) = files.next_to_rebuild() {
                 return Some(report);
             }
             // Those that are left stay marked for the next start.
-            if self.reports.closed.load(Ordering::Acquire)
-                && self.failed.iter().all(|failed| failed.tries >= LAST_TRIES)
-            {
+            let is_tried = self.failed.iter().all(|failed| failed.tries >= LAST_TRIES);
+            if self.reports.closed.load(Ordering::Acquire) && (is_tried || !has_room) {
                 return None;
             }
             let waited = self.reports.changed.wait_timeout(files, HEARTBEAT);
@@ -215,6 +216,7 @@ impl Rebuilder {
         }
         let mut files = self.reports.lock();
         while self.rebuild.step(&mut part)? {}
+        let _waiting = self.health.wait_for_disk("rebuild");
         let (_, file) = self.rebuild.finish(part)?;
         files.rebuilt(report, file);
         Ok(true)
@@ -227,11 +229,56 @@ impl Rebuilder {
             if self.is_abandoned() {
                 return Ok(false);
             }
+            if let Some(why) = self.health.reason(Concern::Disk) {
+                return Err(self.rebuild.refused(part, why));
+            }
             if !self.rebuild.step(part)? {
                 break;
             }
         }
+        let _waiting = self.health.wait_for_disk("rebuild");
         self.rebuild.settle(part)?;
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Paths, Settings};
+    use crate::store::archive::Archive;
+    use gridmark_core::judge::Tier;
+
+    #[test]
+    fn nothing_is_rebuilt_while_a_disk_is_nearly_full() {
+        let root = tempfile::tempdir().expect("a folder");
+        let paths = Paths { root: root.path().to_owned(), ..Paths::default() };
+        for folder in [paths.inbox(), paths.archive(), paths.reports(), paths.state()] {
+            std::fs::create_dir_all(folder).expect("a folder");
+        }
+        let ledger = Arc::new(Ledger::open(&paths.ledger()).expect("a ledger"));
+        let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine());
+        let archive = Arc::new(archive.expect("an archive"));
+        let name = Name::from_bytes(*b"loose.csv");
+        ledger.reports().introduce(std::slice::from_ref(&name)).expect("introduced");
+        ledger.reports().mark_damaged(&name).expect("marked");
+        let files = ReportFiles::open(paths.reports(), Arc::clone(&ledger), 8).expect("reports");
+        let reports = Arc::new(SharedReports::new(files));
+        reports.close();
+        let health = Arc::new(Health::default());
+        let settings = Settings { paths: paths.clone(), ..Settings::default() };
+        let is_rebuilt_by_run = || {
+            let (ledger, archive) = (Arc::clone(&ledger), Arc::clone(&archive));
+            let rebuild = Rebuild::new(&settings, Tier::best(), Arc::clone(&ledger), archive);
+            let (reports, health) = (Arc::clone(&reports), Arc::clone(&health));
+            Rebuilder::new(reports, rebuild, Arc::clone(&ledger), health).run();
+            ledger.reports().get(&name).expect("the ledger").expect("a report").whole
+        };
+        health.set_not_ready(Concern::Disk, "nearly full");
+        assert!(!is_rebuilt_by_run());
+        assert!(!paths.reports().join("loose.csv").exists());
+        health.set_ready(Concern::Disk);
+        assert!(is_rebuilt_by_run());
+        assert!(paths.reports().join("loose.csv").exists());
     }
 }

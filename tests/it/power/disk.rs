@@ -132,6 +132,13 @@ impl Disk {
         sandbox.reboot();
     }
 
+    /// Lets nothing be written to it until this is dropped.
+    pub fn freeze(&self) -> Frozen {
+        let frozen = Frozen(self.path());
+        run(Command::new("fsfreeze").arg("--freeze").arg(&frozen.0));
+        frozen
+    }
+
     /// Makes everything on it durable.
     pub fn sync(&self) {
         run(Command::new("sync").arg("-f").arg(self.path()));
@@ -141,5 +148,14 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("--lazy").arg(self.path()).output();
+    }
+}
+
+/// A disk to which nothing is written.
+pub struct Frozen(PathBuf);
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        let _ = Command::new("fsfreeze").arg("--unfreeze").arg(&self.0).output();
     }
 }

@@ -322,3 +322,31 @@ fn a_file_that_was_put_back_is_there_after_a_loss_of_power() {
         }
     }
 }
+
+/// A disk on which nothing moves, for longer than a stage may stand still, is no reason for a restart.
+#[test]
+fn while_the_disk_stands_still_the_service_is_not_ready_and_not_stuck() {
+    if !loop_mounts() {
+        return;
+    }
+    let disk = Disk::new(FileSystem::Ext4);
+    let mut sandbox = Sandbox::new();
+    let reports = disk.path().join("reports");
+    sandbox.set("paths.reports", reports.display()).set("health.stuck_ms_max", 3_000);
+    sandbox.start();
+    let frozen = disk.freeze();
+    sandbox.rename_in("p", some(1));
+    let waited = |sandbox: &Sandbox| {
+        let answer = sandbox.service().get("/readyz");
+        let (_, rest) = answer.split_once("publish has waited for the disk for ")?;
+        rest.split(' ').next()?.parse::<u64>().ok()
+    };
+    sandbox.wait_until("it waits for longer", |sandbox| waited(sandbox) > Some(5));
+    let live = sandbox.service().get("/livez");
+    assert!(live.starts_with("HTTP/1.1 200 "), "{live}");
+    drop(frozen);
+    sandbox.wait_until("it is graded", |sandbox| {
+        let text = fs::read_to_string(reports.join("submissions.csv")).unwrap_or_default();
+        text.lines().count() == 2 && sandbox.service().get("/readyz").starts_with("HTTP/1.1 200 ")
+    });
+}

@@ -286,6 +286,11 @@ impl Rebuild {
         Ok((rebuilt, file))
     }
 
+    /// The error of a report that is not rebuilt now, for this reason.
+    pub fn refused(&self, part: &Part, why: String) -> Error {
+        Error::Report { path: part.path.clone(), source: io::Error::other(why) }
+    }
+
     /// Gives up a report that is being rebuilt.
     pub fn discard(&self, part: &Part) {
         // What stays is overwritten by the next try.
