@@ -12,6 +12,7 @@ mod latency;
 mod page;
 mod program;
 mod service;
+mod start;
 mod work;
 
 use page::Page;
@@ -62,6 +63,7 @@ fn main() {
     latency::run(&plan, &mut page);
     judges::run(&plan, &mut page);
     service::run(&plan, &mut page);
+    start::run(&plan, &mut page);
     growth::run(&plan);
     if plan.is_measuring() {
         page.print();

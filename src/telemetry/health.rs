@@ -77,7 +77,10 @@ impl Health {
         let reason = reason.into();
         let mut state = self.state();
         let before = state.reasons.insert(concern, reason.clone());
-        if state.was_ready || before.is_some_and(|before| !says_the_same(&before, &reason)) {
+        let is_new =
+            state.was_ready || before.is_some_and(|before| !says_the_same(&before, &reason));
+        // The stop has a log line of its own.
+        if is_new && concern != Concern::Stopping {
             state.was_ready = false;
             emit::readiness(&[reason]);
         }

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -107,7 +107,7 @@ impl ScratchGuard {
     }
 
     /// The exit status of the process, if it has ended.
-    pub(super) fn child_ended(&self) -> io::Result<Option<std::process::ExitStatus>> {
+    pub(super) fn child_ended(&self) -> io::Result<Option<ExitStatus>> {
         self.state().child.as_mut().map_or(Ok(None), Child::try_wait)
     }
 }

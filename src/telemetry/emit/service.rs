@@ -27,6 +27,7 @@ pub fn listening(address: SocketAddr) {
 
 /// A signal starts the drain.
 pub fn stopping(signal: &str) {
+    metric::READY.set(0.0);
     info!(target: TARGET, signal,
         "stopping: files that were taken are finished first; a second signal ends it now");
 }

@@ -20,7 +20,7 @@ use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -119,10 +119,7 @@ impl Trial<'_> {
         self.check(&samples, &submissions)?;
         let via_events = via_events(address);
         self.guard.terminate_child();
-        let status = self.wait("the service does not end", || {
-            let ended = self.guard.child_ended().map_err(|error| error.to_string())?;
-            ended.ok_or_else(|| "it is still running".to_owned())
-        })?;
+        let status = self.wait_for_end()?;
         if !status.success() {
             return Err(format!("the service ended with {status}"));
         }
@@ -197,7 +194,8 @@ impl Trial<'_> {
         if last.is_empty() { last } else { format!("; its log says: {last}") }
     }
 
-    /// Waits until `holds` returns a value. If the time is over first, the error begins with `what`.
+    /// Waits until `holds` returns a value, while the service runs. If the time is over first, the error begins
+    /// with `what`.
     fn wait<T>(
         &self,
         what: &str,
@@ -214,6 +212,22 @@ impl Trial<'_> {
             if Instant::now() > self.until {
                 let seconds = self.time_max.as_secs();
                 return Err(format!("{what} within {seconds} s: {why}"));
+            }
+            sleep(PAUSE);
+        }
+    }
+
+    /// Waits for the end of the service, which was asked to end.
+    fn wait_for_end(&self) -> Result<ExitStatus, String> {
+        loop {
+            if let Some(status) = self.guard.child_ended().map_err(|error| error.to_string())? {
+                return Ok(status);
+            }
+            if Instant::now() > self.until {
+                return Err(format!(
+                    "the service does not end within {} s",
+                    self.time_max.as_secs()
+                ));
             }
             sleep(PAUSE);
         }
