@@ -7,6 +7,7 @@ use crate::program::{Root, Run};
 use crate::work::{Answers, Work};
 use gridmark_core::Kind;
 use gridmark_core::generate::{Generator, Options};
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -114,24 +115,29 @@ struct Submissions {
     expected: Answers,
 }
 
-/// Measures many files of one killer diagram each, spread over folders.
+/// Measures many files of one killer diagram each, spread over folders, that were just written: nothing has made
+/// them durable yet.
 pub fn small(files: usize, folders: usize, rounds: usize) -> Shortest {
     let root = Root::new();
     let options = Options { faulty: FAULTY, seed: 11, ..Options::default() };
     let mut generator = Generator::new(Kind::Killer, options);
     let mut expected = Answers::default();
-    let mut names = Vec::with_capacity(files);
+    let mut texts = BTreeMap::new();
     for number in 0..files {
         let mut work = Work { kind: Kind::Killer, text: Vec::new(), expected: Answers::default() };
         work.generate(&mut generator, 1);
         expected.cases += work.expected.cases;
         expected.correct += work.expected.correct;
-        names.push(format!("team-{:03}/p{number}.txt", number % folders));
-        root.drop_file(&names[number], &work.text, 1);
+        let name = format!("team-{:03}/p{number}.txt", number % folders);
+        root.drop_file(&name, &work.text, 1);
+        texts.insert(name, work.text);
     }
-    names.sort();
     let work = Submissions { count: files as u64, expected };
-    shortest(&root, rounds, work, || {}, |_| floor_of_files(&root, &names))
+    let inbox = root.folder("inbox");
+    let prepare = || {
+        texts.iter().for_each(|(name, text)| fs::write(inbox.join(name), text).expect("written"))
+    };
+    shortest(&root, rounds, work, prepare, |_| floor_of_files(&root, texts.keys()))
 }
 
 fn shortest(
@@ -192,7 +198,7 @@ fn floor_of_bytes(root: &Root, submission: &Path, report_bytes: u64) -> Duration
 
 /// The least that many small files cost: open, read, close and rename each, one after the other, and make that
 /// durable after every 512.
-fn floor_of_files(root: &Root, names: &[String]) -> Duration {
+fn floor_of_files<'a>(root: &Root, names: impl Iterator<Item = &'a String>) -> Duration {
     let (inbox, archive) = (root.folder("inbox"), root.folder("archive"));
     for folder in fs::read_dir(&inbox).expect("the inbox") {
         let folder = folder.expect("a folder").file_name();
@@ -200,15 +206,16 @@ fn floor_of_files(root: &Root, names: &[String]) -> Duration {
     }
     let mut text = Vec::new();
     let start = Instant::now();
-    for names in names.chunks(FILES_A_SYNC) {
-        for name in names {
-            let path = inbox.join(name);
-            text.clear();
-            File::open(&path).and_then(|mut file| file.read_to_end(&mut text)).expect("read");
-            fs::rename(&path, archive.join(name)).expect("renamed");
+    for (number, name) in names.enumerate() {
+        let path = inbox.join(name);
+        text.clear();
+        File::open(&path).and_then(|mut file| file.read_to_end(&mut text)).expect("read");
+        fs::rename(&path, archive.join(name)).expect("renamed");
+        if (number + 1) % FILES_A_SYNC == 0 {
+            root.sync();
         }
-        root.sync();
     }
+    root.sync();
     let took = start.elapsed();
     root.restore();
     took
