@@ -31,6 +31,9 @@ use std::time::{Duration, Instant};
 /// The longest time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
 
+/// From this number of results on, a commit waits for more.
+const MANY_RESULTS: usize = 64;
+
 /// The pause after the first failed commit; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
@@ -153,9 +156,13 @@ impl Publisher {
     }
 
     /// How long results may wait for others: as long as a commit takes, so that commits take up a
-    /// part of the time only. One that the disk held up makes no others wait.
+    /// part of the time only. One that the disk held up makes no others wait. Where many results come in that
+    /// time, they may wait longer: the disk is held up by fewer commits, and all is done earlier.
     fn wait_max(&self) -> Duration {
         let most = Duration::from_millis(self.dependencies.settings.get().commit_wait_ms_max);
+        if self.pending.results.len() >= MANY_RESULTS {
+            return most;
+        }
         let [last, before] = self.last_commits;
         most.min(last).min(before)
     }
