@@ -314,16 +314,22 @@ impl Claiming {
             return;
         }
         // A file that could not be copied has its name in the inbox again: that has to be durable first.
-        let waiting = self.health.wait_for_disk("intake");
-        let synced = self.archive.sync([]).map_err(|error| error.to_string());
-        drop(waiting);
-        Point::ReleasesDue.pass();
+        let synced = self.sync_moves();
         let released = synced
             .and_then(|()| self.ledger.claims().release(ids).map_err(|error| error.to_string()));
         if let Err(error) = released {
             // The next start finds claims whose files are in the inbox, or nowhere, and releases them.
             self.health.set_not_ready(Concern::Claims, format!("cannot release claims: {error}"));
         }
+    }
+
+    /// Makes durable where files are, before claims on them are released.
+    fn sync_moves(&self) -> Result<(), String> {
+        let waiting = self.health.wait_for_disk("intake");
+        let synced = self.archive.sync([]).map_err(|error| error.to_string());
+        drop(waiting);
+        Point::ReleasesDue.pass();
+        synced
     }
 
     fn archive_failed(&self, error: &io::Error) {
@@ -403,10 +409,7 @@ impl Claiming {
                 settling.put_back(claimed.name.clone(), FileState::of(&found), Instant::now());
             }
         }
-        let waiting = self.health.wait_for_disk("intake");
-        let synced = self.archive.sync([]).map_err(|error| error.to_string());
-        drop(waiting);
-        Point::ReleasesDue.pass();
+        let synced = self.sync_moves();
         let released = synced.and_then(|()| {
             let released = self.ledger.claims().release_returned(&self.unreleased);
             released.map_err(|error| error.to_string())

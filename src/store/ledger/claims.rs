@@ -169,15 +169,7 @@ impl Claims<'_> {
     ///
     /// If the transaction fails; then nothing is recorded.
     pub fn set_durable(&self, ids: &[i64]) -> Result<(), Error> {
-        if ids.is_empty() {
-            return Ok(());
-        }
-        self.0.transaction(|transaction| {
-            let mut update = transaction.prepare_cached(
-                "UPDATE submissions SET boot_id = NULL WHERE id = ? AND state = 'claimed'",
-            )?;
-            ids.iter().try_for_each(|id| update.execute([id]).map(drop))
-        })
+        self.update(ids, "UPDATE submissions SET boot_id = NULL WHERE id = ? AND state = 'claimed'")
     }
 
     /// Counts a crash of the process for each of these submissions that is still claimed.
@@ -186,14 +178,20 @@ impl Claims<'_> {
     ///
     /// If the transaction fails; then nothing is recorded.
     pub fn count_crashes(&self, ids: &[i64]) -> Result<(), Error> {
+        self.update(
+            ids,
+            "UPDATE submissions SET tries = tries + 1 WHERE id = ? AND state = 'claimed'",
+        )
+    }
+
+    /// Executes `sql` for each of these numbers, in one transaction.
+    fn update(&self, ids: &[i64], sql: &str) -> Result<(), Error> {
         if ids.is_empty() {
             return Ok(());
         }
         self.0.transaction(|transaction| {
-            let mut count = transaction.prepare_cached(
-                "UPDATE submissions SET tries = tries + 1 WHERE id = ? AND state = 'claimed'",
-            )?;
-            ids.iter().try_for_each(|id| count.execute([id]).map(drop))
+            let mut update = transaction.prepare_cached(sql)?;
+            ids.iter().try_for_each(|id| update.execute([id]).map(drop))
         })
     }
 

@@ -280,9 +280,10 @@ impl ReportFiles {
         let path = self.path_of(name);
         match assess(&self.ledger, &report, &path) {
             Ok(Condition::AsCommitted) => {
-                // So that a later change in place is noticed before rows are appended.
+                // So that a later change in place is noticed before rows are appended. How we left a report
+                // that this run has written stays what counts.
                 if let Ok(found) = path.symlink_metadata() {
-                    self.closed.insert(name.clone(), Signature::of(&found));
+                    self.closed.entry(name.clone()).or_insert_with(|| Signature::of(&found));
                 }
                 Ok(())
             }
@@ -458,6 +459,22 @@ mod tests {
         fs::rename(path.with_extension("new"), &path).expect("renamed");
         assert_eq!(commit(&mut next, &name, "another row\n"), 0);
         assert_eq!(next.next_to_rebuild(), Some(name));
+    }
+
+    #[test]
+    fn a_check_does_not_forget_how_a_report_was_left() {
+        let root = tempfile::tempdir().expect("a folder");
+        let mut files = files(root.path());
+        let name = Name::from_bytes(*b"p.csv");
+        commit(&mut files, &name, "a row\n");
+        files.open_max = 1;
+        files.make_room(|_| false);
+        let path = root.path().join("reports/p.csv");
+        fs::write(path.with_extension("new"), "a header\nA ROW\n").expect("written");
+        fs::rename(path.with_extension("new"), &path).expect("renamed");
+        files.check(&name).expect("checked");
+        assert_eq!(commit(&mut files, &name, "another row\n"), 0);
+        assert_eq!(files.next_to_rebuild(), Some(name));
     }
 
     #[test]
