@@ -108,7 +108,11 @@ impl CaseRows {
         };
         rows.extend_from_slice(&self.prefix);
         push_number(rows, case);
-        // The columns before the detail hold nothing that csv would quote.
+        // Nearly all rows are of correct cases: a copy each.
+        if let (Mark::Correct, Some(kind)) = (mark, kind) {
+            return push(rows, &[end_of_correct(kind)]);
+        }
+        // The columns before the detail hold nothing that has to be quoted.
         push(rows, &[",", kind.map_or("", Kind::word), ",", mark.verdict().word(), ","]);
         match (mark, kind) {
             (Mark::Counted(counted), _) => {
@@ -118,7 +122,6 @@ impl CaseRows {
                 }
                 push(rows, &[",,0,"]);
             }
-            (Mark::Correct, Some(kind)) => push(rows, &[&mark.answer(kind), ",,,,,0,"]),
             (Mark::Wrong(faults), Some(kind)) => {
                 push(rows, &[&mark.answer(kind), ",,,"]);
                 if let Some(first) = faults.first() {
@@ -129,17 +132,37 @@ impl CaseRows {
                 rows.push(b',');
             }
             (Mark::Unreadable(why), _) => push(rows, &[",,,", why.code.code(), ",,0,"]),
-            (Mark::Correct | Mark::Wrong(_), None) => push(rows, &[",,,,,0,"]),
+            (Mark::Correct, _) | (Mark::Wrong(_), None) => push(rows, &[",,,,,0,"]),
         }
-        match mark.detail() {
-            nothing if nothing.is_empty() => rows.push(b'\n'),
-            detail => append_record(&[detail], rows),
-        }
+        push_quoted(rows, &mark.detail());
+        rows.push(b'\n');
+    }
+}
+
+/// What follows the number in the row of a correct case.
+fn end_of_correct(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Killer => ",killer,correct,OK,,,,,0,\n",
+        Kind::Classic => ",classic,correct,Y,,,,,0,\n",
+        Kind::Hexudoku => ",hexudoku,correct,0,,,,,0,\n",
     }
 }
 
 fn push_number(rows: &mut Vec<u8>, number: impl itoa::Integer) {
     rows.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// Appends a text, in quotes if it has to be; `csv` would make a writer for each.
+fn push_quoted(rows: &mut Vec<u8>, text: &str) {
+    if !text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+        return rows.extend_from_slice(text.as_bytes());
+    }
+    rows.push(b'"');
+    for (i, part) in text.split('"').enumerate() {
+        rows.extend_from_slice(if i == 0 { b"" } else { b"\"\"" });
+        rows.extend_from_slice(part.as_bytes());
+    }
+    rows.push(b'"');
 }
 
 /// The row of one submission, as `csv` writes it.
@@ -192,20 +215,17 @@ pub fn rfc_3339(ms: i64) -> String {
 
 /// One record as `csv` writes it, with its line end.
 fn record(row: &impl Serialize) -> Vec<u8> {
-    let mut record = Vec::new();
-    append_record(row, &mut record);
-    record
-}
-
-/// Appends one record as `csv` writes it, with its line end.
-fn append_record(row: &impl Serialize, rows: &mut Vec<u8>) {
     // A writer for each record, so its memory is small.
     const BUFFER_BYTES: usize = 512;
+    let mut record = Vec::new();
     let mut builder = csv::WriterBuilder::new();
-    let mut writer = builder.has_headers(false).buffer_capacity(BUFFER_BYTES).from_writer(rows);
+    let mut writer =
+        builder.has_headers(false).buffer_capacity(BUFFER_BYTES).from_writer(&mut record);
     let written = writer.serialize(row).and_then(|()| Ok(writer.flush()?));
     // Writing to memory cannot fail, and every row type is flat.
     debug_assert!(written.is_ok(), "a row that csv cannot write: {written:?}");
+    drop(writer);
+    record
 }
 
 #[cfg(test)]
