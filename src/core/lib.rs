@@ -3,6 +3,7 @@
 //! - [`Kind`]: the kinds of puzzle.
 //! - [`board`]: cells, houses, faults and marks.
 //! - [`mod@format`]: from bytes to cases.
+//! - [`puzzle`]: puzzles as they were set, apart from anybody's submission.
 //! - [`judge`]: from cases to marks.
 //! - [`generate`]: cases whose correct answers are known.
 //!
@@ -60,5 +61,6 @@ pub mod format;
 pub mod generate;
 pub mod judge;
 mod kind;
+pub mod puzzle;
 
 pub use kind::{Kind, UnknownKind};

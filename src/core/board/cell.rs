@@ -1,5 +1,6 @@
 //! Cells of a board.
 
+use super::size::Size;
 use core::fmt::{self, Write};
 
 /// A cell of a board, by row and column.
@@ -27,6 +28,26 @@ impl Cell {
     /// The place of this cell in reading order on a board whose rows have nine cells.
     pub const fn index_9(self) -> usize {
         self.row as usize * 9 + self.column as usize
+    }
+
+    /// The cell at `index` in reading order on a board of this size.
+    ///
+    /// ```
+    /// use gridmark_core::board::{Cell, Size};
+    /// assert_eq!(Cell::of(Size::Sixteen, 17).to_string(), "r2c2");
+    /// ```
+    pub const fn of(size: Size, index: usize) -> Cell {
+        Cell { row: (index / size.side()) as u8, column: (index % size.side()) as u8 }
+    }
+
+    /// The place of this cell in reading order on a board of this size.
+    pub const fn index(self, size: Size) -> usize {
+        self.row as usize * size.side() + self.column as usize
+    }
+
+    /// Whether a board of this size has this cell.
+    pub const fn is_on(self, size: Size) -> bool {
+        (self.row as usize) < size.side() && (self.column as usize) < size.side()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Houses: rows, columns and boxes.
 
 use super::cell::write_number;
+use super::size::Size;
 use core::fmt::{self, Write};
 
 /// A row, a column or a box; each is counted from 0, boxes in reading order.
@@ -35,6 +36,33 @@ impl House {
             House::Box(number) => 18 + number,
         };
         HOUSES_9[usize::from(number)].map(usize::from)
+    }
+
+    /// The houses of a board of this size, 27 or 48: rows, columns, boxes.
+    pub fn all(size: Size) -> impl Iterator<Item = House> {
+        let numbers = move || 0..size.side() as u8;
+        let rows = numbers().map(House::Row);
+        rows.chain(numbers().map(House::Column)).chain(numbers().map(House::Box))
+    }
+
+    /// The cells of this house on a board of this size, as indices in reading order.
+    ///
+    /// ```
+    /// use gridmark_core::board::{House, Size};
+    /// assert_eq!(House::Box(1).cells(Size::Sixteen).skip(3).next(), Some(7));
+    /// assert!(House::Box(1).cells(Size::Nine).eq(House::Box(1).cells_9()));
+    /// ```
+    pub fn cells(self, size: Size) -> impl Iterator<Item = usize> {
+        let (side, in_box) = (size.side(), size.box_side());
+        (0..side).map(move |place| match self {
+            House::Row(row) => usize::from(row) * side + place,
+            House::Column(column) => place * side + usize::from(column),
+            House::Box(number) => {
+                let number = usize::from(number);
+                let row = number / in_box * in_box + place / in_box;
+                row * side + number % in_box * in_box + place % in_box
+            }
+        })
     }
 }
 

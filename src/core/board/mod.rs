@@ -4,12 +4,14 @@ mod cell;
 mod fault;
 mod house;
 mod mark;
+mod size;
 
 pub use cell::Cell;
 pub use fault::{CageFault, Fault, Repeats};
 pub(crate) use house::HOUSES_9;
 pub use house::House;
 pub use mark::{Counted, Mark, Unreadable, UnreadableCode, Verdict};
+pub use size::Size;
 
 /// Cells of a grid with nine digits, in reading order.
 pub const CELLS_9: usize = 81;
