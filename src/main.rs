@@ -4,7 +4,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match gridmark::cli::run(gridmark::cli::Cli::parse()) {
+    let code = match gridmark::cli::run(gridmark::cli::Cli::parse()) {
         Ok(code) => code,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
@@ -12,5 +12,7 @@ fn main() -> ExitCode {
             gridmark::cli::print_error(&error.with_causes());
             code
         }
-    }
+    };
+    gridmark::telemetry::log::flush();
+    code
 }

@@ -34,7 +34,7 @@ use gridmark_core::Kind;
 use gridmark_core::judge::Tier;
 use gridmark_core::judge::kernel::UnsupportedTier;
 use rustix::process::Signal;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
@@ -134,9 +134,8 @@ fn survive_file_size_limit() {
 
 /// Prints an error on standard error, on one line, with names and values escaped.
 pub fn print_error(message: &str) {
-    // If standard error is closed, the exit code has to do.
     let prefix = if log::is_journal() { log::ERROR_PREFIX } else { "" };
-    let _ = writeln!(io::stderr(), "{prefix}gridmark: {}", escape::line(&message));
+    log::print(&format!("{prefix}gridmark: {}", escape::line(&message)));
 }
 
 /// The kernels for commands without a settings file: those that `GRIDMARK_GRADE_TIER` names, or the

@@ -4,12 +4,20 @@ use super::Error;
 use super::config::SettingArgs;
 use crate::audit::doctor::TRIAL_OF_PROCESS;
 use crate::config::Settings;
+use crate::model::escape;
 use crate::service::{self, Mode, Outcome, Progress, Source};
 use crate::telemetry::log;
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+/// How long the end waits until the progress bar is removed from the terminal.
+const BAR_END_MAX: Duration = Duration::from_secs(1);
 
 /// The arguments of `gridmark serve`.
 #[derive(Debug, clap::Args)]
@@ -66,18 +74,18 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
             return Ok(ExitCode::FAILURE);
         }
     }
-    let bar = (args.once && std::io::stderr().is_terminal()).then(progress_bar);
-    let shown = bar.clone();
-    let on_progress = shown
-        .map(|bar| -> Box<dyn FnMut(Progress)> { Box::new(move |progress| show(&bar, progress)) });
+    let bar = (args.once && std::io::stderr().is_terminal()).then(Bar::start).flatten();
+    let (on_progress, bar) = bar.map(Bar::split).unzip();
     let once = args.once;
     // A run with --once ends by itself and is not reloaded.
     let reload = (!once).then(|| reload_source(args.settings, control));
     let outcome = service::run(&settings, Mode { once, on_progress, reload })?;
     if let Some(bar) = bar {
-        bar.finish_and_clear();
+        let _ = bar.recv_timeout(BAR_END_MAX);
     }
     if once {
+        // Standard output may be blocked, and everything is done.
+        let _ = service::exit_on_signal();
         print_summary(&outcome)?;
     }
     let all_done = outcome.failed == 0 && outcome.unfinished == 0;
@@ -92,9 +100,17 @@ fn reload_source(args: SettingArgs, control: log::Control) -> Source {
         args.file().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()));
     Source {
         file,
-        read: Box::new(move || match args.load() {
-            Ok(loaded) => Ok(loaded.settings),
-            Err(error) => Err(error.with_causes()),
+        read: Box::new(move || {
+            // Nobody may write into a pipe again, and the service would wait for that.
+            let is_other = |file: &Path| file.metadata().is_ok_and(|found| !found.is_file());
+            if let Some(file) = args.file().filter(|file| is_other(file)) {
+                let file = escape::path(file);
+                return Err(format!("{file} is no regular file and can only be read at a start"));
+            }
+            match args.load() {
+                Ok(loaded) => Ok(loaded.settings),
+                Err(error) => Err(error.with_causes()),
+            }
         }),
         set_log_level: Box::new(move |level| {
             control.set_level(level).map_err(|error| error.to_string())
@@ -102,18 +118,43 @@ fn reload_source(args: SettingArgs, control: log::Control) -> Source {
     }
 }
 
-fn progress_bar() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {msg} [{elapsed}]");
-    ProgressBar::new_spinner()
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+/// A progress bar on a thread of its own: the terminal may be stopped, and nothing waits for it.
+struct Bar {
+    progress: SyncSender<Progress>,
+    /// Disconnected once the bar is removed.
+    ended: Receiver<()>,
 }
 
-fn show(bar: &ProgressBar, progress: Progress) {
-    let Progress { submissions, cases, waiting } = progress;
-    bar.set_message(format!(
-        "{submissions} submissions graded, {cases} cases; {waiting} in flight"
-    ));
-    bar.tick();
+impl Bar {
+    /// Starts the thread; `None` if the system gives none.
+    fn start() -> Option<Bar> {
+        let (progress, shown) = sync_channel(1);
+        let (end, ended) = sync_channel(1);
+        let show = move || {
+            let _end: SyncSender<()> = end;
+            let style = ProgressStyle::with_template("{spinner} {msg} [{elapsed}]");
+            let bar = ProgressBar::new_spinner()
+                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            for Progress { submissions, cases, waiting } in shown {
+                bar.set_message(format!(
+                    "{submissions} submissions graded, {cases} cases; {waiting} in flight"
+                ));
+                bar.tick();
+            }
+            bar.finish_and_clear();
+        };
+        Builder::new().name("bar".into()).spawn(show).ok()?;
+        Some(Bar { progress, ended })
+    }
+
+    /// What shows the progress, unless an earlier one is still to be shown, and what waits for the end of the bar. It
+    /// ends when the first is dropped.
+    fn split(self) -> (Box<dyn FnMut(Progress)>, Receiver<()>) {
+        let show = move |progress| {
+            let _ = self.progress.try_send(progress);
+        };
+        (Box::new(show), self.ended)
+    }
 }
 
 fn print_summary(outcome: &Outcome) -> Result<(), Error> {

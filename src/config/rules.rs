@@ -118,6 +118,7 @@ pub(super) const RULES: &[Rule] = &[
          \"info,gridmark::intake=debug\"",
         |s| is_log_level(&s.log.level),
     ),
+    fixed("log.pending_bytes_max", SOME, |s| s.log.pending_bytes_max > 0),
 ];
 
 fn is_some_time(ms: u64) -> bool {

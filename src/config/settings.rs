@@ -344,11 +344,13 @@ pub struct Log {
     pub format: LogFormat,
     /// The level, and levels for parts of the program (`info,gridmark::intake=debug`).
     pub level: String,
+    /// How many bytes of lines may wait to be written.
+    pub pending_bytes_max: usize,
 }
 
 impl Default for Log {
     fn default() -> Self {
-        Log { format: LogFormat::Auto, level: "info".into() }
+        Log { format: LogFormat::Auto, level: "info".into(), pending_bytes_max: MIB }
     }
 }
 

@@ -1,7 +1,13 @@
 //! Notifications to the service manager (systemd, by `sd_notify`), if there is one.
+//!
+//! The manager may be slow, and then its socket is full. Nothing waits for that: what comes again anyway is dropped,
+//! and the rest is sent later. So the messages are only made by the package `sd-notify`, which would wait.
 
 use super::Progress;
 use sd_notify::NotifyState;
+use std::collections::VecDeque;
+use std::io;
+use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
 /// The longest time between two notifications.
@@ -10,8 +16,13 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// By how much each notification extends the time limit of a start or a stop: a minute.
 const EXTENSION_US: u32 = 60_000_000;
 
+/// How many messages may wait until the manager takes them.
+const UNSENT_MAX: usize = 64;
+
 /// Notifies the service manager, and remembers its view of the service.
 pub(super) struct Manager {
+    /// Messages that the manager has had no room for, the oldest first.
+    unsent: VecDeque<String>,
     /// How often the watchdog must be fed, if it is on.
     watchdog_period: Option<Duration>,
     is_ready: bool,
@@ -23,7 +34,13 @@ impl Manager {
     pub(super) fn new() -> Manager {
         // systemd recommends half of its time limit.
         let watchdog_period = sd_notify::watchdog_enabled().map(|time| time / 2);
-        Manager { watchdog_period, is_ready: false, is_stopping: false, status: String::new() }
+        Manager {
+            unsent: VecDeque::new(),
+            watchdog_period,
+            is_ready: false,
+            is_stopping: false,
+            status: String::new(),
+        }
     }
 
     /// How often [`Manager::notify_status`] is to be called.
@@ -35,7 +52,7 @@ impl Manager {
     pub(super) fn notify_ready(&mut self, is_ready: bool) {
         if is_ready && !self.is_ready {
             self.is_ready = true;
-            notify(&[NotifyState::Ready]);
+            self.notify(&[NotifyState::Ready]);
         }
     }
 
@@ -54,44 +71,76 @@ impl Manager {
             (_, Err(reasons)) => format!("not ready: {}", reasons.join("; ")),
             _ => format!("ready: {submissions} submissions graded, {waiting} in flight"),
         };
-        if self.status != status {
-            // The protocol ends a field at the end of a line.
-            notify(&[NotifyState::Status(&status.replace('\n', " "))]);
+        self.send_unsent();
+        // The protocol ends a field at the end of a line.
+        if self.status != status && self.send(&[NotifyState::Status(&status.replace('\n', " "))]) {
             self.status = status;
         }
         if live.is_ok() && self.watchdog_period.is_some() {
-            notify(&[NotifyState::Watchdog]);
+            self.send(&[NotifyState::Watchdog]);
         }
         if live.is_ok() && (self.is_stopping || !self.is_ready) {
-            notify(&[NotifyState::ExtendTimeoutUsec(EXTENSION_US)]);
+            self.send(&[NotifyState::ExtendTimeoutUsec(EXTENSION_US)]);
         }
     }
 
     /// A reload begins.
-    pub(super) fn notify_reloading(&self) {
+    pub(super) fn notify_reloading(&mut self) {
         // While it starts, systemd expects READY=1 as the end of the start, not of a reload.
         if self.is_ready
             && let Ok(now) = NotifyState::monotonic_usec_now()
         {
-            notify(&[NotifyState::Reloading, now]);
+            self.notify(&[NotifyState::Reloading, now]);
         }
     }
 
     /// The reload is done.
-    pub(super) fn notify_reloaded(&self) {
+    pub(super) fn notify_reloaded(&mut self) {
         if self.is_ready {
-            notify(&[NotifyState::Ready]);
+            self.notify(&[NotifyState::Ready]);
         }
     }
 
     /// The drain has started.
     pub(super) fn notify_stopping(&mut self) {
         self.is_stopping = true;
-        notify(&[NotifyState::Stopping]);
+        self.notify(&[NotifyState::Stopping]);
+    }
+
+    /// Sends this now, or as soon as the manager has room.
+    fn notify(&mut self, states: &[NotifyState<'_>]) {
+        self.send_unsent();
+        if !self.send(states) && self.unsent.len() < UNSENT_MAX {
+            self.unsent.push_back(message(states));
+        }
+    }
+
+    /// Sends what had to wait.
+    fn send_unsent(&mut self) {
+        while let Some(oldest) = self.unsent.front()
+            && is_sent(oldest)
+        {
+            self.unsent.pop_front();
+        }
+    }
+
+    /// Sends this now, and never before what has to wait; returns whether it is sent.
+    fn send(&self, states: &[NotifyState<'_>]) -> bool {
+        self.unsent.is_empty() && is_sent(&message(states))
     }
 }
 
-fn notify(states: &[NotifyState<'_>]) {
-    // Without a service manager this does nothing.
-    let _ = sd_notify::notify(states);
+fn message(states: &[NotifyState<'_>]) -> String {
+    states.iter().map(|state| format!("{state}\n")).collect()
+}
+
+/// Sends a message, if the manager has room for it. Without a manager, or where sending it fails for another reason,
+/// it counts as sent.
+fn is_sent(message: &str) -> bool {
+    let Some(path) = std::env::var_os("NOTIFY_SOCKET") else { return true };
+    let sent = UnixDatagram::unbound().and_then(|socket| {
+        socket.set_nonblocking(true)?;
+        socket.send_to(message.as_bytes(), path)
+    });
+    !sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }

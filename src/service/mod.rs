@@ -22,6 +22,7 @@ mod status_api;
 pub use descriptors::descriptors_wanted;
 pub use error::Error;
 pub use reload::Source;
+pub use signals::exit_on_signal;
 
 use crate::config::Settings;
 use crate::model::submission::Claimed;
@@ -32,7 +33,7 @@ use crate::store::in_flight::InFlightJournal;
 use crate::store::ledger::Ledger;
 use crate::store::reports::rebuilder::SharedReports;
 use crate::telemetry::health::{Concern, Health};
-use crate::telemetry::{Recorder, emit};
+use crate::telemetry::{Recorder, emit, log};
 use gridmark_core::judge::Tier;
 use liveness::Liveness;
 use maintenance::Maintenance;
@@ -220,8 +221,7 @@ impl Running {
     fn exit_now(&self) {
         // A requested exit is no crash, so what is being graded is no suspect.
         self.shared.journal.forget();
-        #[expect(clippy::disallowed_methods, reason = "a second signal: end at once")]
-        std::process::exit(EXIT_NOW);
+        log::exit(EXIT_NOW);
     }
 }
 

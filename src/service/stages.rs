@@ -14,7 +14,7 @@ use crate::pipeline::queue::{Budget, Drain, Queue};
 use crate::store::recovery::leave_durable;
 use crate::store::reports::rebuild::{self, Rebuild};
 use crate::store::reports::rebuilder::{Rebuilder, SharedReports};
-use crate::telemetry::emit;
+use crate::telemetry::{emit, log};
 use gridmark_core::judge::Judge;
 use std::io;
 use std::sync::Arc;
@@ -199,11 +199,8 @@ fn spawn<T: Send + 'static>(
     Builder::new().name(name.to_owned()).spawn(move || {
         match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
             Ok(value) => value,
-            Err(_) => {
-                emit::thread_panicked(name);
-                #[expect(clippy::disallowed_methods, reason = "a stage panicked: nothing to drain")]
-                std::process::exit(EXIT_PANIC)
-            }
+            // There is nothing left to drain.
+            Err(_) => log::exit(EXIT_PANIC),
         }
     })
 }

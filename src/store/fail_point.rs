@@ -1,8 +1,9 @@
 //! Fail points: steps at which a test kills the process, as a crash would, or makes a thread hang.
 //!
 //! In a debug build the environment variable `FAIL_POINT=rows-appended@3` kills the process when it
-//! passes the point `rows-appended` for the third time, and `HANG_POINT=rows-appended@3` makes the
-//! thread that does so hang for ever. A release build has no fail points.
+//! passes the point `rows-appended` for the third time. `HANG_POINT=rows-appended@3` makes the
+//! thread that does so hang for ever, and `PANIC_POINT=rows-appended@3` makes it panic. A release build has no
+//! fail points.
 
 /// A point between two steps: a crash there leaves the first done and the second not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +152,7 @@ mod traps {
 
     static KILL: LazyLock<Trap> = LazyLock::new(|| Trap::of("FAIL_POINT"));
     static HANG: LazyLock<Trap> = LazyLock::new(|| Trap::of("HANG_POINT"));
+    static PANIC: LazyLock<Trap> = LazyLock::new(|| Trap::of("PANIC_POINT"));
 
     impl Trap {
         fn of(variable: &str) -> Trap {
@@ -177,5 +179,6 @@ mod traps {
                 std::thread::park();
             }
         }
+        assert!(!PANIC.snaps(point), "a test has asked for this");
     }
 }

@@ -156,7 +156,9 @@ table! {
     Gauge READY, "gridmark_ready", Count, [],
         "1 if files are taken and graded.";
     Counter PANICS, "gridmark_panics_total", Count, [],
-        "Threads that panicked.";
+        "Panics, each of which is a bug.";
+    Counter LOG_LINES_DROPPED, "gridmark_log_lines_dropped_total", Count, [],
+        "Log lines that were dropped because standard error was not read.";
     Counter HTTP_ERRORS, "gridmark_http_errors_total", Count, [],
         "Connections that could not be accepted.";
     Counter RELOADS, "gridmark_reloads_total", Count, ["result": reload_results],

@@ -30,7 +30,7 @@ impl<'a> MakeWriter<'a> for Kept {
 
 fn written(format: LogFormat, level: &str, reader: Reader) -> String {
     let kept = Kept::default();
-    let log = Log { format, level: level.into() };
+    let log = Log { format, level: level.into(), ..Log::default() };
     let (subscriber, _control) = subscriber(&log, reader, kept.clone()).unwrap();
     tracing::subscriber::with_default(subscriber, || {
         tracing::info!(target: "gridmark::intake", files = 3, "claimed");

@@ -5,6 +5,7 @@ use super::repeats::is_news;
 use super::yes_or_no;
 use crate::model::escape;
 use crate::telemetry::metric;
+use std::backtrace::Backtrace;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -122,8 +123,22 @@ pub fn connections_bounded(wanted: usize, most: usize) {
          raise LimitNOFILE or ulimit -n");
 }
 
-/// A thread panicked, which is a bug in gridmark.
-pub fn thread_panicked(thread: &str) {
+/// A thread panicked at this place in the source, which is a bug in gridmark.
+pub fn panicked(thread: &str, place: &str, words: &str, backtrace: Option<&Backtrace>) {
     metric::PANICS.add(1);
-    error!(target: TARGET, thread, "a thread of gridmark panicked");
+    let words = escape::line(&words);
+    let backtrace = backtrace.map(tracing::field::display);
+    error!(target: TARGET, thread, place, %words, backtrace,
+        "a thread of gridmark panicked; this is a bug");
+}
+
+/// A log line was dropped: standard error is not read, or cannot be written.
+pub fn log_line_dropped() {
+    metric::LOG_LINES_DROPPED.add(1);
+}
+
+/// Log lines can be written again, after so many were dropped.
+pub fn log_lines_were_dropped(lines: u64) {
+    warn!(target: TARGET, lines,
+        "log lines are missing here: standard error was not read, or could not be written");
 }

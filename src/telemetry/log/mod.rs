@@ -1,17 +1,26 @@
-//! Sets up log lines on standard error.
+//! Sets up log lines on standard error. Its reader may stop reading, and nothing waits for it (`writer`).
 
 mod journal;
+mod writer;
 
 pub use journal::{ERROR_PREFIX, is_journal};
 
 use crate::config;
-use std::io::{self, IsTerminal};
+use crate::telemetry::emit;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::{self, IsTerminal, Write};
+use std::panic::PanicHookInfo;
+use std::sync::OnceLock;
 use tracing::Subscriber;
 use tracing_subscriber::filter::{EnvFilter, ParseError};
 use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::registry::Registry;
 use tracing_subscriber::reload;
+use writer::Lines;
+
+/// The lines of the log of this process, once it is started.
+static LINES: OnceLock<Lines> = OnceLock::new();
 
 /// Why there is no log.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +41,9 @@ pub enum Error {
     /// The log has ended.
     #[error("cannot change the log level: the log has ended")]
     Over(#[from] reload::Error),
+    /// The system gives no thread for it.
+    #[error("cannot start the thread that writes log lines")]
+    Thread(#[source] io::Error),
 }
 
 /// The reader of the log, as far as the format depends on it.
@@ -75,15 +87,57 @@ impl Control {
     }
 }
 
-/// Starts logging to standard error.
+/// Starts logging to standard error. From then on panics are logged too.
 ///
 /// # Errors
 ///
-/// The level is not one, or the log of this process is set up already.
+/// The level is not one, the log of this process is set up already, or the system gives no thread.
 pub fn start(log: &config::Log) -> Result<Control, Error> {
-    let (subscriber, control) = subscriber(log, Reader::of_standard_error(), io::stderr)?;
+    let lines = Lines::new(log.pending_bytes_max);
+    let (subscriber, control) = subscriber(log, Reader::of_standard_error(), lines.clone())?;
     tracing::subscriber::set_global_default(subscriber)?;
+    lines.start(io::stderr()).map_err(Error::Thread)?;
+    // The log of a process is set up once, as the subscriber is.
+    let _ = LINES.set(lines);
+    // The standard hook writes to standard error itself, and could wait for its reader for ever.
+    std::panic::set_hook(Box::new(panicked));
     Ok(control)
+}
+
+/// Logs a panic. What a panic leads to may end the process at once, so the line is written before.
+fn panicked(info: &PanicHookInfo<'_>) {
+    let thread = std::thread::current();
+    let place = info.location().map(ToString::to_string).unwrap_or_default();
+    let backtrace = Backtrace::capture();
+    let backtrace = (backtrace.status() == BacktraceStatus::Captured).then_some(backtrace);
+    let words = info.payload_as_str().unwrap_or("no words");
+    emit::panicked(thread.name().unwrap_or_default(), &place, words, backtrace.as_ref());
+    flush();
+}
+
+/// Prints a line on standard error: behind the lines of the log, if this process has one.
+pub fn print(line: &str) {
+    let line = format!("{line}\n");
+    match LINES.get() {
+        Some(lines) => lines.push(line.as_bytes()),
+        // If standard error is closed, the exit code has to do.
+        None => drop(io::stderr().write_all(line.as_bytes())),
+    }
+}
+
+/// Waits until the lines of the log are written, but no longer than a second; without a log, not at all. To be
+/// called before the process ends.
+pub fn flush() {
+    if let Some(lines) = LINES.get() {
+        lines.flush();
+    }
+}
+
+/// Ends the process with this exit code, after a [`flush`].
+pub fn exit(code: i32) -> ! {
+    flush();
+    #[expect(clippy::disallowed_methods, reason = "the log is flushed")]
+    std::process::exit(code)
 }
 
 /// A subscriber that writes log lines to `writer` in the format for this reader, and its control.

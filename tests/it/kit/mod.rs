@@ -9,6 +9,7 @@ pub mod crashes;
 pub mod island;
 pub mod manager;
 pub mod needs;
+pub mod outputs;
 pub mod random;
 pub mod reports;
 mod root;
@@ -291,15 +292,27 @@ impl Sandbox {
         self.spawn_as(&mut self.serve(&["--once"]));
     }
 
-    /// Starts the service, with its log on this terminal, and waits until it is ready.
-    pub fn start_on(&mut self, terminal: File) {
-        self.spawn_as(self.serve(&ANY_PORT).stderr(terminal));
+    /// Starts the service, with its log on this terminal or pipe, and waits until it is ready.
+    pub fn start_on(&mut self, log: File) {
+        self.spawn_on(&ANY_PORT, None, Some(log));
         // The log is not read, but the lock holds the address too.
         self.wait_for_address(|sandbox| {
             let lock = fs::read_to_string(sandbox.path("state/lock")).unwrap_or_default();
             lock.trim().rsplit_once(", at ")?.1.parse().ok()
         });
         self.wait_until_ready();
+    }
+
+    /// Starts the service with these flags and these outputs instead of pipes, and waits for nothing.
+    pub fn spawn_on(&mut self, args: &[&str], stdout: Option<File>, stderr: Option<File>) {
+        let mut command = self.serve(args);
+        if let Some(stdout) = stdout {
+            command.stdout(stdout);
+        }
+        if let Some(stderr) = stderr {
+            command.stderr(stderr);
+        }
+        self.spawn_as(&mut command);
     }
 
     fn spawn_as(&mut self, command: &mut Command) {

@@ -2,6 +2,7 @@
 
 use crate::kit::cases::hexudoku;
 use crate::kit::manager::Manager;
+use crate::kit::outputs::terminal;
 use crate::kit::{Outcome, Sandbox};
 use rustix::process::Signal;
 use std::path::PathBuf;
@@ -266,13 +267,8 @@ fn a_signal_ends_a_run_that_ends_by_itself() {
 
 #[test]
 fn it_ends_when_the_terminal_is_closed_in_which_it_was_started() {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let mut sandbox = Sandbox::new();
-    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-    grantpt(&terminal).unwrap();
-    unlockpt(&terminal).unwrap();
-    let name = ptsname(&terminal, Vec::new()).unwrap();
-    let inside = std::fs::File::options().write(true).open(name.to_str().unwrap()).unwrap();
+    let (terminal, inside) = terminal();
     sandbox.start_on(inside);
     // While it is open that signal means what it means elsewhere.
     sandbox.service().send(Signal::HUP);
