@@ -6,6 +6,7 @@
 //! - [`puzzle`]: puzzles as they were set, apart from anybody's submission.
 //! - [`judge`]: from cases to marks.
 //! - [`generate`]: cases whose correct answers are known.
+//! - [`scoring`]: from marks and rulings to points and ranks.
 //!
 //! Each module may use those above it. Nothing here does I/O, reads a clock or starts a thread: the
 //! crate is `no_std`, so the compiler enforces it. One private module asks the processor what it
@@ -62,5 +63,6 @@ pub mod generate;
 pub mod judge;
 mod kind;
 pub mod puzzle;
+pub mod scoring;
 
 pub use kind::{Kind, UnknownKind};
