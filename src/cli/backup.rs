@@ -4,6 +4,7 @@ use super::target::ServiceArgs;
 use super::{Error, print_error};
 use crate::audit::backup::{Copied, backup};
 use crate::model::escape::{self, with_causes};
+use crate::model::words::counted;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -71,13 +72,14 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         ));
     }
     let into = escape::path(&args.into);
-    writeln!(io::stdout(), "copied the ledger, {files} files and {reports} reports into {into}")
+    let (files, reports) = (counted(files, "file"), counted(reports, "report"));
+    writeln!(io::stdout(), "copied the ledger, {files} and {reports} into {into}")
         .map_err(Error::Output)?;
     Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(NOT_ALL) })
 }
 
 fn progress_bar() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {pos} files copied [{elapsed}]");
+    let style = ProgressStyle::with_template("{spinner} files copied: {pos} [{elapsed}]");
     let bar = ProgressBar::new_spinner()
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
     bar.enable_steady_tick(Duration::from_millis(100));

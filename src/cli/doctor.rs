@@ -4,6 +4,7 @@ use super::config::{SettingArgs, milliseconds};
 use super::{Error, print_error};
 use crate::audit::doctor::{self, Finding};
 use crate::model::escape;
+use crate::model::words::counted;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -99,12 +100,11 @@ fn json(finding: &Finding) -> serde_json::Value {
 
 fn summary(counts: &[usize; 4]) -> String {
     let [well, notes, warnings, failures] = counts;
-    let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
     let counts = format!(
         "{well} ok, {}, {}, {}",
-        count(*notes, "note"),
-        count(*warnings, "warning"),
-        count(*failures, "failure")
+        counted(*notes, "note"),
+        counted(*warnings, "warning"),
+        counted(*failures, "failure")
     );
     let ready = match (failures, warnings) {
         (0, 0) => "this machine is ready",

@@ -4,6 +4,7 @@ use super::Error;
 use super::chunks::Chunk;
 use super::draw::{self, Ink};
 use crate::model::submission::Tally;
+use crate::model::words::counted;
 use gridmark_core::Kind;
 use gridmark_core::board::{Fault, Mark, Verdict};
 use gridmark_core::format::{Case, CaseText, classic, killer};
@@ -33,14 +34,14 @@ pub(super) struct Style {
 /// A tally in words, without its zeros: `12 cases: 10 correct, 2 wrong`.
 pub(super) fn summary(tally: &Tally) -> String {
     let cases = tally.cases();
-    let mut words = format!("{cases} case{}", if cases == 1 { "" } else { "s" });
+    let mut words = counted(cases, "case");
     let mut between = ": ";
     for verdict in Verdict::ALL.into_iter().filter(|verdict| tally.of(*verdict) > 0) {
         words.push_str(&format!("{between}{} {verdict}", tally.of(verdict)));
         between = ", ";
     }
     if tally.of(Verdict::Counted) > 0 {
-        words.push_str(&format!(" ({} cells filled)", tally.filled));
+        words.push_str(&format!(" ({} filled)", counted(tally.filled, "cell")));
     }
     words
 }

@@ -5,6 +5,7 @@ use super::config::SettingArgs;
 use crate::audit::doctor::TRIAL_OF_PROCESS;
 use crate::config::Settings;
 use crate::model::escape;
+use crate::model::words::counted;
 use crate::service::{self, Mode, Outcome, Progress, Source};
 use crate::telemetry::log;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -136,9 +137,9 @@ impl Bar {
             let bar = ProgressBar::new_spinner()
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
             for Progress { submissions, cases, waiting } in shown {
-                bar.set_message(format!(
-                    "{submissions} submissions graded, {cases} cases; {waiting} in flight"
-                ));
+                let submissions = counted(submissions, "submission");
+                let cases = counted(cases, "case");
+                bar.set_message(format!("{submissions} graded, {cases}; {waiting} in flight"));
                 bar.tick();
             }
             bar.finish_and_clear();
@@ -160,16 +161,16 @@ impl Bar {
 fn print_summary(outcome: &Outcome) -> Result<(), Error> {
     let Outcome { submissions, cases, failed, left, unfinished, .. } = outcome;
     let mut out = std::io::stdout().lock();
-    write!(out, "{submissions} submissions graded, {cases} cases").map_err(Error::Output)?;
+    let (submissions, cases) = (counted(*submissions, "submission"), counted(*cases, "case"));
+    write!(out, "{submissions} graded, {cases}").map_err(Error::Output)?;
     if *failed > 0 {
         write!(out, "; {failed} in quarantine").map_err(Error::Output)?;
     }
     if *left > 0 {
-        write!(out, "; {left} could not be taken and are still in the inbox")
-            .map_err(Error::Output)?;
+        write!(out, "; could not be taken, and still in the inbox: {left}").map_err(Error::Output)?;
     }
     if *unfinished > 0 {
-        write!(out, "; {unfinished} large files are left to the next start")
+        write!(out, "; {} left to the next start", counted(*unfinished, "large file"))
             .map_err(Error::Output)?;
     }
     writeln!(out).map_err(Error::Output)

@@ -6,6 +6,7 @@ use crate::audit::verify::{Checked, Finding, Observer, Verify, matching_reports}
 use crate::config::{Paths, Settings};
 use crate::model::escape;
 use crate::model::submission::Name;
+use crate::model::words::counted;
 use crate::store::archive::Archive;
 use crate::store::ledger::{Ledger, Report};
 use crate::store::lock::{Holder, Lock};
@@ -170,8 +171,7 @@ fn summarise(checked: &Checked, faults: u64, rebuilt: usize) -> Result<(), Error
     let Checked { reports, submissions, cases } = checked;
     let agree = match faults {
         0 => "everything agrees".to_owned(),
-        1 => "1 disagreement".to_owned(),
-        faults => format!("{faults} disagreements"),
+        faults => counted(faults, "disagreement"),
     };
     let rebuilt = if rebuilt > 0 { format!("; reports rebuilt: {rebuilt}") } else { String::new() };
     print(&format!(
@@ -226,7 +226,7 @@ fn state_of_ledger(paths: &Paths) -> [Option<(u64, SystemTime)>; 2] {
 impl Terminal {
     fn new(submissions: u64) -> Terminal {
         let style =
-            ProgressStyle::with_template("{wide_bar} {pos} of {len} submissions [{elapsed}]");
+            ProgressStyle::with_template("{wide_bar} submissions: {pos} of {len} [{elapsed}]");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = io::stderr().is_terminal().then(|| match submissions {
             0 => ProgressBar::new_spinner(),

@@ -4,6 +4,7 @@
 //! - [`chunks`]: an input read in chunks of whole cases.
 //! - [`marking`]: cases are marked and get their rows.
 //! - [`rows`]: the rows of the reports.
+//! - [`words`]: words of messages that depend on a number.
 //! - [`escape`]: names, paths and messages as a terminal, a log and a table may have them.
 
 pub mod chunks;
@@ -11,3 +12,4 @@ pub mod escape;
 pub mod marking;
 pub mod rows;
 pub mod submission;
+pub mod words;

@@ -10,6 +10,7 @@
 //! other stages then wait for this one, or for the same disk.
 
 use super::Shared;
+use crate::model::words::counted;
 use crate::telemetry::emit;
 use crate::telemetry::health::Concern;
 use std::sync::atomic::Ordering;
@@ -111,8 +112,8 @@ fn graded(shared: &Shared) -> u64 {
 fn waits_for_disk(shared: &Shared, stuck_max: Duration) -> bool {
     match shared.health.longest_disk_wait() {
         Some((thread, waited)) if waited > stuck_max / 2 => {
-            let seconds = waited.as_secs();
-            let reason = format!("{thread} has waited for the disk for {seconds} seconds");
+            let waited = counted(waited.as_secs(), "second");
+            let reason = format!("{thread} has waited for the disk for {waited}");
             shared.health.set_not_ready(Concern::Sync, reason);
             true
         }
@@ -137,13 +138,13 @@ fn verdict(state: &State, shared: &Shared, stuck_max: Duration) -> Result<(), St
     }
     let stand = shared.journal.longest_stall();
     if stand > stuck_max {
-        return Err(format!("grading has not moved for {} seconds", stand.as_secs()));
+        return Err(format!("grading has not moved for {}", counted(stand.as_secs(), "second")));
     }
     let idle = state.graded.moved_at.elapsed();
     if idle > stuck_max {
         return Err(format!(
-            "nothing has been graded for {} seconds, although files are waiting",
-            idle.as_secs()
+            "nothing has been graded for {}, although files are waiting",
+            counted(idle.as_secs(), "second")
         ));
     }
     Ok(())

@@ -4,6 +4,7 @@ use super::Shared;
 use super::manager::Manager;
 use super::reload::Reload;
 use crate::model::escape;
+use crate::model::words::counted;
 use crate::store::disk::free_bytes;
 use crate::store::lock::Lock;
 use crate::telemetry::health::Concern;
@@ -90,9 +91,9 @@ impl Maintenance {
                 Ok(free) => {
                     least_free = least_free.min(free);
                     if free < least {
-                        let path = escape::path(&path);
+                        let (path, free) = (escape::path(&path), counted(free, "byte"));
                         trouble = Some(format!(
-                            "the disk that holds {path} has {free} bytes free, fewer than \
+                            "the disk that holds {path} has {free} free, fewer than \
                              publish.disk_free_bytes_min = {least}; no more files are taken"
                         ));
                     }

@@ -4,6 +4,7 @@
 //! and the rest is sent later. So the messages are only made by the package `sd-notify`, which would wait.
 
 use super::Progress;
+use crate::model::words::counted;
 use sd_notify::NotifyState;
 use std::collections::VecDeque;
 use std::io;
@@ -69,7 +70,10 @@ impl Manager {
             (Err(stuck), _) => format!("stuck: {stuck}"),
             _ if self.is_stopping => format!("draining: {waiting} in flight"),
             (_, Err(reasons)) => format!("not ready: {}", reasons.join("; ")),
-            _ => format!("ready: {submissions} submissions graded, {waiting} in flight"),
+            _ => {
+                let submissions = counted(submissions, "submission");
+                format!("ready: {submissions} graded, {waiting} in flight")
+            },
         };
         self.send_unsent();
         // The protocol ends a field at the end of a line.

@@ -6,6 +6,8 @@
 //! liveness justifies a restart.
 
 use super::without_numbers;
+use crate::model::escape;
+use crate::model::words::counted;
 use crate::telemetry::emit;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -74,7 +76,8 @@ impl Health {
 
     /// This concern prevents the service from being ready, for this reason.
     pub fn set_not_ready(&self, concern: Concern, reason: impl Into<String>) {
-        let reason = reason.into();
+        // Each reason is a line of `/readyz`.
+        let reason = escape::line(&reason.into());
         let mut state = self.state();
         let before = state.reasons.insert(concern, reason.clone());
         let is_new =
@@ -123,7 +126,8 @@ impl Health {
         let state = self.state();
         match state.heartbeats.iter().find(|(_, beat)| beat.elapsed() > stuck_max) {
             Some((thread, beat)) => {
-                Err(format!("{thread} has not moved for {} seconds", beat.elapsed().as_secs()))
+                let stood = counted(beat.elapsed().as_secs(), "second");
+                Err(format!("{thread} has not moved for {stood}"))
             }
             None => Ok(()),
         }
@@ -177,8 +181,8 @@ mod tests {
     fn it_is_ready_once_no_reason_is_left() {
         let health = Health::default();
         health.set_not_ready(Concern::Disk, "the disk is full");
-        health.set_not_ready(Concern::Reports, "the ledger is not open");
-        let reasons = ["the disk is full".to_owned(), "the ledger is not open".to_owned()];
+        health.set_not_ready(Concern::Reports, "the ledger is\nnot open");
+        let reasons = ["the disk is full".to_owned(), r"the ledger is\x0Anot open".to_owned()];
         assert_eq!(health.ready(), Err(reasons.to_vec()));
         health.set_ready(Concern::Disk);
         health.set_ready(Concern::Reports);

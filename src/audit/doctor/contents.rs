@@ -3,6 +3,7 @@
 use super::finding::Finding;
 use super::folders::Folders;
 use crate::model::escape;
+use crate::model::words::counted;
 use crate::store::archive::HIDDEN_PREFIX;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::fs::{self, FileType};
@@ -80,9 +81,9 @@ impl Inbox {
         }
         if findings.is_empty() {
             let more = if self.is_cut { "more than " } else { "" };
-            let (files, folders) = (self.files, self.folders - 1);
-            let what =
-                format!("{more}{files} files in {folders} folders of the inbox can be taken");
+            let files = counted(self.files, "file");
+            let folders = counted(self.folders - 1, "folder");
+            let what = format!("{more}{files} in {folders} of the inbox can be taken");
             findings.push(Finding::ok("contents", what));
         }
         findings
@@ -114,7 +115,7 @@ pub(super) fn written(folders: &Folders) -> Vec<Finding> {
             vec![Finding::fail("contents", what, folders.remedy(remedy))]
         }
         None if count > 0 => {
-            let what = format!("{count} files in state and reports can be written");
+            let what = format!("{} in state and reports can be written", counted(count, "file"));
             vec![Finding::ok("contents", what)]
         }
         None => Vec::new(),

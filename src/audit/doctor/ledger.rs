@@ -4,6 +4,7 @@ use super::finding::Finding;
 use super::folders::as_service;
 use crate::config::Paths;
 use crate::model::escape::{self, with_causes};
+use crate::model::words::counted;
 use crate::store::ledger::{self, Ledger, check_not_lost};
 
 /// Checks the existing ledger, if there is one. Also returns the latest time in it, in milliseconds since
@@ -16,8 +17,9 @@ pub(super) fn examine(paths: &Paths) -> (Option<Finding>, Option<i64>) {
         Ok(Some(found)) => {
             let (submissions, open) = (found.submissions, found.open);
             let what = format!(
-                "{} is sound: {submissions} submissions, {open} of them unfinished",
-                escape::path(&path)
+                "{} is sound: {}, {open} of them unfinished",
+                escape::path(&path),
+                counted(submissions, "submission")
             );
             (Some(Finding::ok("ledger", what)), found.latest_ms)
         }

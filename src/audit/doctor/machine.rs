@@ -3,6 +3,7 @@
 use super::finding::{Finding, mebibytes};
 use super::folders::{Folder, Folders, as_service};
 use crate::config::Settings;
+use crate::model::words::counted;
 use crate::service::descriptors_wanted;
 use gridmark_core::judge::Tier;
 use rustix::process::{Resource, geteuid, getrlimit};
@@ -138,7 +139,11 @@ pub(super) fn processor(settings: &Settings) -> Finding {
             return Finding::fail("processor", what, "set grade.tier = \"auto\"");
         }
     };
-    let what = format!("{threads} threads grade with the kernels of tier {}", tier.name());
+    let what = format!(
+        "grading has {} and the kernels of tier {}",
+        counted(threads, "thread"),
+        tier.name()
+    );
     if tier != best {
         let what = format!("{what}, but this processor supports {}", best.name());
         return Finding::warn("processor", what, "set grade.tier = \"auto\"");

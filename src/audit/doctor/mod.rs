@@ -81,8 +81,8 @@ fn settings_in_force(loaded: &Loaded) -> Finding {
         let place = match origin {
             Origin::Default => continue,
             Origin::File(place) => format!("in {}", escape::path(&place.path)),
-            Origin::Environment(_) => "by environment variables".to_owned(),
-            Origin::Flag(_) => "by flags".to_owned(),
+            Origin::Environment(_) => "by the environment".to_owned(),
+            Origin::Flag(_) => "on the command line".to_owned(),
         };
         *from.entry(place).or_default() += 1;
     }

@@ -89,7 +89,7 @@ fn limits(folders: u64) -> Vec<Finding> {
     let used = used();
     let queue = limit("max_queued_events");
     let found = format!(
-        "{folders} folders are to be watched; this user uses {} of {watches} watches and {} of \
+        "folders to watch: {folders}; this user uses {} of {watches} watches and {} of \
          {instances} instances; the queue holds {} events",
         used.watches,
         used.instances,

@@ -4,6 +4,7 @@ use super::{Counters, Verify};
 use crate::model::escape;
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Status, Tally};
+use crate::model::words::counted;
 use crate::store::ledger::{Record, Report};
 use crate::store::reports::assess::{Change, Condition, assess};
 use crate::store::reports::rebuild::{Gap, Sink};
@@ -89,8 +90,8 @@ impl<'a> Comparison<'a> {
             Condition::Changed(Change::Longer(_)) | Condition::Tail(_)
                 if self.verify.is_running => {}
             Condition::Tail(bytes) => {
-                let what = format!("its last {bytes} bytes are not committed");
-                self.verify.note(&self.path, what, "nothing to do: the next start cuts them off");
+                let what = format!("its end is not committed: {}", counted(bytes, "byte"));
+                self.verify.note(&self.path, what, "nothing to do: the next start cuts it off");
             }
             Condition::Changed(change) => self.differ(change.to_string()),
             Condition::AsCommitted => {}
@@ -144,9 +145,9 @@ impl<'a> Comparison<'a> {
             return;
         }
         if self.at < self.report.length {
-            let more = self.report.length - self.at;
+            let more = counted(self.report.length - self.at, "byte");
             let line = self.line;
-            self.differ(format!("it should end before line {line}, but {more} bytes follow"));
+            self.differ(format!("it should end before line {line}, but is longer by {more}"));
         }
     }
 

@@ -66,7 +66,7 @@ pub struct Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let note = if self.is_fault { "" } else { "note: " };
-        write!(f, "{note}{}: {}", escape::path(&self.place), self.what)?;
+        write!(f, "{note}{}: {}", escape::path(&self.place), escape::line(&self.what))?;
         if !self.to_do.is_empty() {
             write!(f, "; {}", self.to_do)?;
         }

@@ -18,6 +18,7 @@ use crate::config::{self, Live};
 use crate::model::marking::{Marker, limits};
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Claimed, Graded, Rules, Signature, Step, Tally};
+use crate::model::words::{counted, times};
 use crate::pipeline::queue::{Budget, Queue, Requeue};
 use crate::store::archive::{Archive, is_written};
 use crate::store::fail_point::Point;
@@ -195,8 +196,9 @@ impl Grading {
                 Err(Trouble::Changed("it changed while it was claimed".into()))
             }
             None if found.bytes != claimed.bytes => Err(Trouble::Changed(format!(
-                "it has {} bytes, and had {} when an earlier run claimed it",
-                found.bytes, claimed.bytes
+                "it has {}, and had {} when an earlier run claimed it",
+                counted(found.bytes, "byte"),
+                claimed.bytes
             ))),
             _ => Ok((file, found)),
         }
@@ -228,7 +230,7 @@ impl Grading {
             return Ok(());
         }
         let crashes = claimed.crashes;
-        let times = if crashes == 1 { "once".to_owned() } else { format!("{crashes} times") };
+        let times = times(crashes);
         Err(Trouble::FailedForGood(format!("the process died while it was graded, {times}")))
     }
 

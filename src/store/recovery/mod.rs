@@ -14,6 +14,7 @@ mod tests;
 
 use crate::model::rows::{SUBMISSIONS, report_of};
 use crate::model::submission::{Claimed, Name, Signature};
+use crate::model::words::counted;
 use crate::store::archive::{Archive, Taken};
 use crate::store::fail_point::Point;
 use crate::store::ledger::{self, Ledger, OpenClaim, Returned};
@@ -216,7 +217,7 @@ fn checked(archive: &Archive, claim: OpenClaim, may_be_lost: bool) -> Claimed {
 fn damage(claim: &OpenClaim, found: Signature) -> Option<String> {
     let bytes = claim.claimed.bytes;
     let what = if found.bytes != bytes {
-        format!("it has {} bytes, and had {bytes}", found.bytes)
+        format!("it has {}, and had {bytes}", counted(found.bytes, "byte"))
     } else if found.modified != claim.modified {
         "it was changed".to_owned()
     } else {

@@ -6,6 +6,7 @@
 
 use crate::model::rows::{CASE_HEADER, CaseRows, SUBMISSION_HEADER, SUBMISSIONS};
 use crate::model::submission::Name;
+use crate::model::words::counted;
 use crate::store::ledger::{self, Ledger, OpenClaim, Report};
 use std::collections::HashSet;
 use std::fmt;
@@ -54,9 +55,12 @@ impl fmt::Display for Change {
             Change::Missing => f.write_str("it is missing"),
             Change::NotAFile => f.write_str("it is not a file"),
             Change::Shorter { bytes, committed } => {
-                write!(f, "it has {bytes} bytes, but {committed} are committed")
+                let bytes = counted(*bytes, "byte");
+                write!(f, "it has {bytes}, but its committed length is {committed}")
             }
-            Change::Longer(bytes) => write!(f, "it has {bytes} bytes beyond what is committed"),
+            Change::Longer(bytes) => {
+                write!(f, "it has {} beyond what is committed", counted(*bytes, "byte"))
+            }
         }
     }
 }

@@ -137,7 +137,7 @@ fn a_root_with_submissions_is_not_changed() {
     let before = contents(&sandbox);
     let output = examine(&sandbox);
     has(&output, "ledger", "ok ", &["is sound: 10 submissions, 0 of them unfinished"]);
-    has(&output, "contents", "ok ", &["1 files in "]);
+    has(&output, "contents", "ok ", &["1 file in "]);
     has(&output, "trial", "ok ", &[]);
     assert_eq!(contents(&sandbox), before);
 }
@@ -154,7 +154,7 @@ fn it_reports_the_running_service_and_does_not_disturb_it() {
     has(&output, "service", "ok ", &[&process, "is ready"]);
     has(&output, "address", "ok ", &["is used by the service of this root"]);
     has(&output, "trial", "ok ", &[]);
-    has(&output, "ledger", "ok ", &["is sound: 1 submissions"]);
+    has(&output, "ledger", "ok ", &["is sound: 1 submission,"]);
     sandbox.rename_in("team/2", classic(2, "Y"));
     sandbox.wait_for(2);
     let log = sandbox.service().log();
@@ -360,7 +360,7 @@ fn low_limits_on_watches_are_warnings() {
     sandbox.on_shore("echo 100 > /proc/sys/user/max_inotify_watches");
     let output = examine(&sandbox);
     let remedy = "sysctl -w fs.inotify.max_user_watches=";
-    has(&output, "watch", "warn", &["4 folders are to be watched", "of 100 watches", remedy]);
+    has(&output, "watch", "warn", &["folders to watch: 4;", "of 100 watches", remedy]);
     has(&output, "watch", "ok ", &["an event reported"]);
     sandbox.on_shore("echo 0 > /proc/sys/user/max_inotify_watches");
     let output = examine(&sandbox);
@@ -440,7 +440,7 @@ fn a_ledger_that_cannot_be_used_is_a_failure() {
     change(&sandbox, 0);
     fails(&examine(&sandbox), "ledger", &["is not a ledger of a released gridmark"]);
     change(&sandbox, known);
-    has(&examine(&sandbox), "ledger", "ok ", &["is sound: 1 submissions"]);
+    has(&examine(&sandbox), "ledger", "ok ", &["is sound: 1 submission,"]);
     let whole = fs::read(sandbox.path("state/ledger.db")).unwrap();
     let mut damaged = whole.clone();
     damaged[4096..8192].fill(0x55);

@@ -68,7 +68,7 @@ fn with_the_settings_file_alone_every_command_works_on_the_service_root() {
         (&["why", "p"][..], "p: graded"),
         (&["retry", "--all"], "quarantine is empty"),
         (&["verify"], "submissions: 1, cases: 1: everything agrees"),
-        (&["backup", copy.to_str().unwrap()], "copied the ledger, 1 files"),
+        (&["backup", copy.to_str().unwrap()], "copied the ledger, 1 file and"),
         (&["health"], "ready"),
         (&["reload"], "no setting has changed"),
     ] {

@@ -62,7 +62,7 @@ fn systemd_is_notified_of_readiness_status_and_end() {
     assert_eq!(manager.count("READY=1"), 1, "{:#?}", manager.received());
     sandbox.rename_in("p", hexudoku(1));
     sandbox.wait_for(1);
-    let status = "STATUS=ready: 1 submissions graded, 0 in flight";
+    let status = "STATUS=ready: 1 submission graded, 0 in flight";
     sandbox.wait_until("the status is new", |_| manager.count(status) == 1);
     sandbox.stop();
     let printed = manager.received();
@@ -104,7 +104,7 @@ fn a_watchdog_of_another_process_is_not_fed() {
     let (mut sandbox, manager) = watched();
     sandbox.set_variable("WATCHDOG_PID", "1").start();
     sandbox.rename_in("p", hexudoku(1));
-    let status = "STATUS=ready: 1 submissions graded, 0 in flight";
+    let status = "STATUS=ready: 1 submission graded, 0 in flight";
     sandbox.wait_until("the status is new", |_| manager.count(status) == 1);
     assert_eq!(manager.count(WATCHDOG), 0, "{:#?}", manager.received());
 }

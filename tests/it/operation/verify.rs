@@ -184,7 +184,7 @@ fn files_that_do_not_belong_where_they_lie_are_found() {
         ("quarantine/stray", "the ledger has no failed submission there"),
         ("reports/folders/none.csv", "it is not a report that the ledger knows"),
         ("reports/loose.csv.aside-3", "it was kept when its report was rebuilt"),
-        (TEAM, "its last 8 bytes are not committed; nothing to do: the next start cuts them off"),
+        (TEAM, "its end is not committed: 8 bytes; nothing to do: the next start cuts it off"),
         (
             "archive/open",
             "open, attempt 1, was taken and is not finished; nothing to do: the next start grades it",

@@ -210,7 +210,7 @@ fn once_leaves_and_reports_what_cannot_be_taken() {
     sandbox.write("inbox/p", hexudoku(1));
     let (code, stdout, stderr) = outcome(sandbox.once());
     assert_eq!(code, Some(1), "{stderr}");
-    let said = "0 submissions graded, 0 cases; 1 could not be taken and are still in the inbox\n";
+    let said = "0 submissions graded, 0 cases; could not be taken, and still in the inbox: 1\n";
     assert_eq!(stdout, said);
     assert_eq!(sandbox.text("inbox/p"), hexudoku(1));
 }
@@ -260,7 +260,7 @@ fn once_does_not_wait_for_room_on_the_disk() {
     sandbox.write("inbox/team/p", hexudoku(1));
     let (code, stdout, stderr) = outcome(sandbox.once());
     assert_eq!(code, Some(1), "{stderr}");
-    assert!(stdout.contains("; 1 could not be taken"), "{stdout}");
+    assert!(stdout.contains("; could not be taken, and still in the inbox: 1"), "{stdout}");
     assert!(stderr.contains("fewer than publish.disk_free_bytes_min"), "{stderr}");
     assert!(sandbox.has("inbox/team/p"));
 }
@@ -294,7 +294,7 @@ fn a_submission_that_gridmark_fails_to_grade_is_failed_and_kept_in_quarantine() 
     sandbox.write("inbox/q", hexudoku(1));
     let (code, stdout, stderr) = outcome(sandbox.once());
     assert_eq!(code, Some(1), "{stderr}");
-    assert_eq!(stdout, "2 submissions graded, 1 cases; 1 in quarantine\n");
+    assert_eq!(stdout, "2 submissions graded, 1 case; 1 in quarantine\n");
     let rows = sandbox.submissions();
     let failed = rows.iter().find(|row| row.get("submission") == "p").unwrap();
     assert_eq!(failed.columns(&["status", "cases", "blake3"]), "failed|0|");

@@ -6,6 +6,7 @@ use super::finding::{Finding, mebibytes};
 use super::folders::{Folder, Folders};
 use crate::config::{Settings, Watch};
 use crate::model::escape;
+use crate::model::words::counted;
 use crate::store::disk::{free_bytes, free_inodes};
 use mounts::Mount;
 use rustix::fs::{FallocateFlags, fallocate};
@@ -144,18 +145,19 @@ fn bytes(folder: &Folder, least: u64) -> Finding {
     };
     let submissions = free.saturating_sub(least) / SUBMISSION_BYTES;
     let found = format!(
-        "{} free at {path}, {} more than publish.disk_free_bytes_min: enough for about {submissions} \
-         submissions",
+        "{} free at {path}, {} more than publish.disk_free_bytes_min: enough for about {}",
         mebibytes(free),
-        mebibytes(free.saturating_sub(least))
+        mebibytes(free.saturating_sub(least)),
+        counted(submissions, "submission")
     );
     let remedy = format!(
         "make room, or lower publish.disk_free_bytes_min: df -h {path}; du -xh {path} | sort -h"
     );
     if free < least {
         let what = format!(
-            "{free} bytes free at {path}, fewer than publish.disk_free_bytes_min = {least}: the \
-             service takes no files"
+            "{} free at {path}, fewer than publish.disk_free_bytes_min = {least}: the service takes \
+             no files",
+            counted(free, "byte")
         );
         Finding::fail("room", what, remedy)
     } else if submissions < SUBMISSIONS_ENOUGH {
@@ -170,7 +172,10 @@ fn inodes(folder: &Folder) -> Option<Finding> {
     // Some file systems have no fixed number of inodes.
     let free = free_inodes(&folder.nearest)?;
     let remedy = format!("delete small files that nobody needs: df -i {path}");
-    let found = format!("{free} inodes free at {path}; each submission and each folder takes one");
+    let found = format!(
+        "{} free at {path}; each submission and each folder takes one",
+        counted(free, "inode")
+    );
     Some(match free {
         0 => Finding::fail("room", format!("no inodes are free at {path}"), remedy),
         1..SUBMISSIONS_ENOUGH => Finding::warn("room", found, remedy),

@@ -12,6 +12,7 @@ use super::finding::{Finding, milliseconds};
 use super::folders::{Folder, Folders};
 use super::scratch::ScratchGuard;
 use crate::config::{Loaded, Log, Paths, Watch};
+use crate::model::words::counted;
 use crate::service::http;
 use crate::store::lock::Holder;
 use gridmark_core::Kind;
@@ -274,8 +275,8 @@ impl Trial<'_> {
                 sample.answers.iter().map(|answer| [kind, answer.as_deref().unwrap_or("")]);
             let wanted = wanted.collect::<Vec<_>>();
             if found.len() != wanted.len() {
-                let (found, wanted) = (found.len(), wanted.len());
-                return Err(format!("{name} has {found} cases in its report, not {wanted}"));
+                let (found, wanted) = (counted(found.len(), "case"), wanted.len());
+                return Err(format!("{name} has {found} in its report, not {wanted}"));
             }
             if let Some(case) = (0..wanted.len()).find(|&case| found[case] != wanted[case]) {
                 let [found, wanted] = [found[case], wanted[case]].map(|words| words.join(" "));

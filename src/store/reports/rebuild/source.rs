@@ -5,6 +5,7 @@ use crate::model::chunks::{Chunk, Chunks, read_whole};
 use crate::model::marking::{Marker, Whole, limits};
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Rules, Signature, Status, Tally};
+use crate::model::words::counted;
 use crate::store::archive::hash_up_to;
 use crate::store::ledger::{Piece, Record};
 use crate::store::path::is_missing;
@@ -184,8 +185,8 @@ impl Rebuild {
             && found.bytes != bytes
             && !has_failed
         {
-            let found = found.bytes;
-            return Err(changed(format!("it has {found} bytes, and had {bytes}")));
+            let found = counted(found.bytes, "byte");
+            return Err(changed(format!("it has {found}, and had {bytes}")));
         }
         Ok((file, found))
     }
