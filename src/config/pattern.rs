@@ -1,4 +1,4 @@
-//! Patterns for names of files and folders, in which `*` stands for any bytes, or none.
+//! Patterns for names of files and folders, in which `*` stands for any bytes, or none, and `?` for one byte.
 
 /// Whether `name` matches `pattern`; ASCII letters match in either case.
 pub(super) fn matches(pattern: &[u8], name: &[u8]) -> bool {
@@ -11,7 +11,7 @@ pub(super) fn matches(pattern: &[u8], name: &[u8]) -> bool {
                 latest_star = Some((at, named));
                 at += 1;
             }
-            Some(byte) if byte.eq_ignore_ascii_case(&name[named]) => {
+            Some(byte) if *byte == b'?' || byte.eq_ignore_ascii_case(&name[named]) => {
                 at += 1;
                 named += 1;
             }
@@ -32,7 +32,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn a_star_is_any_run() {
+    fn a_star_is_any_run_and_a_question_mark_one_byte() {
         for (pattern, name) in [
             ("*.part", "p3.txt.part"),
             ("*.part", "P3.PART"),
@@ -44,6 +44,8 @@ mod tests {
             ("a*b*c", "a-b-b-c"),
             ("*aab", "aaaab"),
             ("", ""),
+            ("a?c", "a-c"),
+            ("*.sb-??", "p.sb-1.sb-23"),
         ] {
             assert!(matches(pattern.as_bytes(), name.as_bytes()), "{pattern} {name}");
         }
@@ -59,6 +61,9 @@ mod tests {
             ("", "x"),
             ("x", ""),
             ("*~", "~x"),
+            ("a?", "a"),
+            ("?", ""),
+            ("*.sb-??", "p.sb-123"),
         ] {
             assert!(!matches(pattern.as_bytes(), name.as_bytes()), "{pattern} {name}");
         }

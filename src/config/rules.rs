@@ -39,8 +39,8 @@ const fn fixed(key: &'static str, expected: &'static str, holds: fn(&Settings) -
     Rule { key, expected, holds, is_live: false }
 }
 
-const PATH: &str = "the path of a folder";
-const APART: &str = "the path of a folder apart from inbox, archive, quarantine, reports and \
+const PATH: &str = "the path of a folder, which is not empty and holds no NUL";
+const APART: &str = "the path of a folder, without NUL, apart from inbox, archive, quarantine, reports and \
                      state: none of the five may be or hold another";
 /// What is expected of an address, for error messages.
 pub const ADDRESS: &str = "an address and a port, such as \"127.0.0.1:9464\"";
@@ -50,12 +50,12 @@ const SOME: &str = "a whole number from 1 up";
 
 /// Every setting.
 pub(super) const RULES: &[Rule] = &[
-    fixed("paths.root", PATH, |s| !s.paths.root.as_os_str().is_empty()),
-    fixed("paths.inbox", APART, |s| is_apart(s, 0)),
-    fixed("paths.archive", APART, |s| is_apart(s, 1)),
-    fixed("paths.quarantine", APART, |s| is_apart(s, 2)),
-    fixed("paths.reports", APART, |s| is_apart(s, 3)),
-    fixed("paths.state", APART, |s| is_apart(s, 4)),
+    fixed("paths.root", PATH, |s| is_path(&s.paths.root)),
+    fixed("paths.inbox", APART, |s| is_path(&s.paths.inbox) && is_apart(s, 0)),
+    fixed("paths.archive", APART, |s| is_path(&s.paths.archive) && is_apart(s, 1)),
+    fixed("paths.quarantine", APART, |s| is_path(&s.paths.quarantine) && is_apart(s, 2)),
+    fixed("paths.reports", APART, |s| is_path(&s.paths.reports) && is_apart(s, 3)),
+    fixed("paths.state", APART, |s| is_path(&s.paths.state) && is_apart(s, 4)),
     live("intake.watch", "\"auto\" or \"off\"", |_| true),
     live("intake.settle_ms", DAY_OR_LESS, |s| s.intake.settle_ms <= DAY_MS),
     live("intake.open_settle_ms", DAY_OR_LESS, |s| s.intake.open_settle_ms <= DAY_MS),
@@ -65,10 +65,10 @@ pub(super) const RULES: &[Rule] = &[
     live("intake.depth_max", SOME, |s| s.intake.depth_max > 0),
     live("intake.name_bytes_max", SOME, |s| s.intake.name_bytes_max > 0),
     live(
-        "intake.temporary",
-        "a list of patterns of one name, such as \"*.part\": not empty, without `/`, and not `*` \
-         alone, which is every name",
-        |s| s.intake.temporary.iter().all(|pattern| is_pattern(pattern)),
+        "intake.ignored",
+        "a list of patterns of one name, such as \"*.part\": not empty, without `/`, and not only \
+         of `*` and `?`, which fit any name",
+        |s| s.intake.ignored.iter().all(|pattern| is_pattern(pattern)),
     ),
     live("queue.files_max", SOME, |s| s.queue.files_max > 0),
     live("queue.bytes_max", SOME, |s| s.queue.bytes_max > 0),
@@ -126,8 +126,14 @@ fn is_some_time(ms: u64) -> bool {
 }
 
 fn is_pattern(pattern: &str) -> bool {
-    let says_something = pattern.bytes().any(|byte| byte != b'*');
+    let says_something = pattern.bytes().any(|byte| !matches!(byte, b'*' | b'?'));
     says_something && !pattern.contains(['/', '\0'])
+}
+
+/// Whether the system can take this for a path.
+fn is_path(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    !bytes.is_empty() && !bytes.contains(&0)
 }
 
 /// Whether the folder with this number is not the same as, inside, or around one of the other four.

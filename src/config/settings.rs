@@ -12,7 +12,7 @@ const MIB: usize = 1024 * KIB;
 /// ```
 /// let settings = gridmark::config::Settings::default();
 /// assert_eq!(settings.intake.settle_ms, 200);
-/// assert!(settings.intake.temporary_pattern(b".~lock.p3.txt#").is_some());
+/// assert!(settings.intake.ignored_pattern(b".~lock.p3.txt#").is_some());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -129,22 +129,25 @@ pub struct Intake {
     pub depth_max: usize,
     /// How many bytes a submission's name, its path under the inbox, may have.
     pub name_bytes_max: usize,
-    /// Names of files and folders that are left alone, as patterns: `*` is any run of characters.
-    pub temporary: Vec<String>,
+    /// Names of files and folders that are left alone, as patterns: `*` is any run of characters, `?` one
+    /// byte.
+    pub ignored: Vec<String>,
 }
 
 impl Intake {
-    /// The index in [`temporary`](Self::temporary) of the first pattern that fits `name`, which is one
-    /// part of a path. ASCII letters match in either case.
-    pub fn temporary_pattern(&self, name: &[u8]) -> Option<usize> {
-        self.temporary.iter().position(|pattern| super::pattern::matches(pattern.as_bytes(), name))
+    /// The index in [`ignored`](Self::ignored) of the first pattern that fits `name`, which is one part of
+    /// a path. ASCII letters match in either case.
+    pub fn ignored_pattern(&self, name: &[u8]) -> Option<usize> {
+        self.ignored.iter().position(|pattern| super::pattern::matches(pattern.as_bytes(), name))
     }
 }
 
 impl Default for Intake {
     fn default() -> Self {
-        let temporary = [
+        let ignored = [
+            // Hidden.
             ".*",
+            // Unfinished files, locks and old versions.
             "*~",
             "~$*",
             "#*#",
@@ -158,6 +161,40 @@ impl Default for Intake {
             "*.temp",
             "*.swp",
             "*.swx",
+            "*.!sync",
+            "*.sb-????????-??????",
+            "(A Document Being Saved*",
+            "*___jb_tmp___",
+            "*___jb_old___",
+            "*.bak",
+            "*.wbk",
+            "*.xlk",
+            // What desktops put beside files, and shortcuts.
+            "Thumbs.db",
+            "Thumbs.db:*",
+            "ehthumbs*.db",
+            "desktop.ini",
+            "*:Zone.Identifier",
+            "Icon\r",
+            "Icon\u{F00D}",
+            "*.lnk",
+            "*.url",
+            "*.webloc",
+            "*.desktop",
+            // Folders of systems, storage devices and archives, among them those with deleted files.
+            "$RECYCLE.BIN",
+            "RECYCLER",
+            "System Volume Information",
+            "lost+found",
+            "__MACOSX",
+            "Network Trash Folder",
+            "Temporary Items",
+            "@eaDir",
+            "#recycle",
+            "#snapshot",
+            "@Recycle",
+            "@Recently-Snapshot",
+            "~snapshot",
         ];
         Intake {
             watch: Watch::Auto,
@@ -168,7 +205,7 @@ impl Default for Intake {
             claim_files_max: 512,
             depth_max: 64,
             name_bytes_max: 1_024,
-            temporary: temporary.map(String::from).to_vec(),
+            ignored: ignored.map(String::from).to_vec(),
         }
     }
 }

@@ -162,8 +162,8 @@ fn every_setting_can_be_set_by_a_variable() {
 
 #[test]
 fn a_list_in_the_environment_may_be_empty() {
-    let loaded = load(None, [variable("GRIDMARK_INTAKE_TEMPORARY", "")].into_iter(), []).unwrap();
-    assert_eq!(loaded.settings.intake.temporary, [""; 0]);
+    let loaded = load(None, [variable("GRIDMARK_INTAKE_IGNORED", "")].into_iter(), []).unwrap();
+    assert_eq!(loaded.settings.intake.ignored, [""; 0]);
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn wrong_values_are_refused_with_origin_and_what_is_expected() {
 #[test]
 fn every_setting_has_a_wrong_value_that_is_refused() {
     let wrong = |section: &str, name: &str| match name {
-        _ if section == "paths" => vec!["\"\"", "3", "[]"],
+        _ if section == "paths" => vec!["\"\"", "3", "[]", "\"a\\u0000b\""],
         "watch" => vec!["\"Auto\"", "true", "\"\""],
         "settle_ms" | "open_settle_ms" | "commit_wait_ms_max" | "turn_ms_max" => {
             vec!["-1", "86400001", "1.5", "\"1\"", "9223372036854775808"]
@@ -287,7 +287,7 @@ fn every_setting_has_a_wrong_value_that_is_refused() {
         "scan_every_ms" | "retry_ms_max" | "header_read_ms_max" | "connection_ms_max" => {
             vec!["0", "86400001", "-1"]
         }
-        "temporary" => vec!["\"*.part\"", "[1]", "[\"\"]", "[\"a/b\"]", "[\"*\"]", "[\"**\"]"],
+        "ignored" => vec!["\"*.part\"", "[1]", "[\"\"]", "[\"a/b\"]", "[\"*\"]", "[\"?*\"]"],
         "threads_max" => vec!["1025", "-1", "\"auto\""],
         "tier" => vec!["\"\"", "3"],
         "case_bytes_max" => vec!["4095", "0", "2097153"],
@@ -341,7 +341,7 @@ fn the_five_folders_lie_apart() {
 #[test]
 fn the_printed_toml_gives_the_same_settings() {
     let (_folder, path) = file(
-        "[intake]\nwatch = \"off\"\ntemporary = ['#*', \"a \\\"b\\\" \\\\*\"]\n[paths]\nroot = \
+        "[intake]\nwatch = \"off\"\nignored = ['#*', \"a \\\"b\\\" \\\\*\"]\n[paths]\nroot = \
          \"/srv/Раунд 1 # \\\\\"\n",
     );
     let flag = Flag { name: "--settle", key: "intake.settle_ms", value: 0.into() };
@@ -362,7 +362,7 @@ fn the_printed_toml_gives_the_same_settings() {
 }
 
 #[test]
-fn unfinished_files_have_temporary_names_and_submissions_have_not() {
+fn what_programs_leave_behind_is_ignored_and_submissions_are_not() {
     let intake = Settings::default().intake;
     for name in [
         ".hidden",
@@ -378,13 +378,66 @@ fn unfinished_files_have_temporary_names_and_submissions_have_not() {
         "p3.tmp",
         ".p3.txt.swp",
         "p3.swp",
+        // Desktops.
+        ".DS_Store",
+        "._p3.txt",
+        "Icon\r",
+        "Icon\u{f00d}",
+        "Thumbs.db",
+        "thumbs.db",
+        "Thumbs.db:encryptable",
+        "ehthumbs_vista.db",
+        "Desktop.ini",
+        "p3.txt:Zone.Identifier",
+        "p3.lnk",
+        "p3.txt - Shortcut.LNK",
+        "rules.url",
+        "rules.webloc",
+        "p3.desktop",
+        ".directory",
+        ".goutputstream-A1B2C3",
+        // Folders of deleted files, thumbnails, earlier versions, archives.
+        "$RECYCLE.BIN",
+        "System Volume Information",
+        ".Trash-1000",
+        "@eaDir",
+        "#recycle",
+        "#snapshot",
+        "@Recycle",
+        "lost+found",
+        "__MACOSX",
+        // Editors and office programs.
+        "p3.bak",
+        "Backup of p3.wbk",
+        "p3.xlk",
+        "~WRL0003.tmp",
+        "p3.txt.sb-4d3bf3a4-CJkQ2d",
+        "(A Document Being Saved By TextEdit 2)",
+        "p3.txt___jb_tmp___",
+        // Synchronisation and uploads.
+        ".syncthing.p3.txt.tmp",
+        "~syncthing~p3.txt.tmp",
+        ".stfolder",
+        ".dropbox.attr",
+        ".tmp.driveupload",
+        ".sync_a1b2.db",
+        ".p3.txt.icloud",
+        "p3.txt.!sync",
+        "p3.txt.ocTransferId42.part",
+        "p3.txt.a1b2c3d4.partial",
+        ".p3.txt.a1B2c3",
+        ".~tmp~",
+        ".in.p3.txt.",
+        ".pureftpd-upload.1",
+        ".fuse_hidden0001",
+        ".nfs0001",
+        ".davfs.tmp01",
     ] {
-        assert!(intake.temporary_pattern(name.as_bytes()).is_some(), "{name}");
+        assert!(intake.ignored_pattern(name.as_bytes()).is_some(), "{name}");
     }
     for name in [
         "p3.txt",
         "p3",
-        "~",
         "part",
         "p3.parts",
         "tmp",
@@ -392,9 +445,23 @@ fn unfinished_files_have_temporary_names_and_submissions_have_not() {
         "p3~2.txt",
         "#1",
         "team.killer",
+        "bak",
+        "p3.bak.txt",
+        "p3.old",
+        "Thumbs",
+        "icon",
+        "icons.txt",
+        "p3.sb-1.classic",
+        "recycle",
+        "p3 (1).txt",
+        "p3 (Anna's conflicted copy 2026-12-01).txt",
+        "p3.sync-conflict-20261201-101500-ABCDEFG.txt",
+        "p3-LAPTOP.txt",
+        "Copy of p3.txt",
+        "scan0001.txt",
     ] {
-        // `~` alone ends in `~`.
-        assert_eq!(intake.temporary_pattern(name.as_bytes()).is_some(), name == "~", "{name}");
+        assert_eq!(intake.ignored_pattern(name.as_bytes()), None, "{name}");
     }
-    assert!(intake.temporary_pattern(b"\xff\xfe.part").is_some());
+    assert!(intake.ignored_pattern(b"\xff\xfe.part").is_some());
+    assert_eq!(intake.ignored_pattern("p.\u{e9}".as_bytes()), None);
 }

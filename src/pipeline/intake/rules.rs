@@ -2,6 +2,7 @@
 //! `gridmark grade` all ask here.
 
 use crate::config::Intake;
+use crate::model::escape::Printable;
 use crate::model::submission::Name;
 use crate::store::archive::HIDDEN_PREFIX;
 use std::ffi::OsStr;
@@ -18,8 +19,8 @@ pub struct Rules<'a>(pub &'a Intake);
 pub enum LeftAlone {
     /// Its name is one that gridmark gives to files while it moves them.
     OwnName,
-    /// Its name fits the pattern with this index in `intake.temporary`.
-    Temporary(usize),
+    /// Its name fits the pattern with this index in `intake.ignored`.
+    Ignored(usize),
     /// It is neither a file nor a folder, but this.
     NotAFile(&'static str),
     /// It is a folder below the depth that `intake.depth_max` allows.
@@ -34,7 +35,7 @@ impl Rules<'_> {
         if part.as_bytes().starts_with(HIDDEN_PREFIX.as_bytes()) {
             return Some(LeftAlone::OwnName);
         }
-        self.0.temporary_pattern(part.as_bytes()).map(LeftAlone::Temporary)
+        self.0.ignored_pattern(part.as_bytes()).map(LeftAlone::Ignored)
     }
 
     /// The rules for what kind of entry it is.
@@ -71,11 +72,12 @@ impl Rules<'_> {
         let part = Name::from_bytes(name.split().1.as_bytes());
         match reason {
             LeftAlone::OwnName => format!("{part} is a name that gridmark uses itself"),
-            LeftAlone::Temporary(pattern) => {
-                let pattern = self.0.temporary.get(pattern).map_or("", String::as_str);
+            LeftAlone::Ignored(pattern) => {
+                let pattern = self.0.ignored.get(pattern).map_or("", String::as_str);
+                let pattern = Printable(pattern.as_bytes());
                 format!(
-                    "{part} is the name of a temporary file, by the pattern `{pattern}` of \
-                     intake.temporary"
+                    "{part} fits the pattern `{pattern}` of intake.ignored (names of unfinished files, \
+                     and of what programs leave behind); rename it to hand it in"
                 )
             }
             LeftAlone::NotAFile(what) => format!("{part} is {what}, and only files are graded"),

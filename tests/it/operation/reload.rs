@@ -138,15 +138,15 @@ fn a_file_that_waits_is_taken_when_the_settle_time_becomes_shorter() {
 }
 
 #[test]
-fn names_that_are_no_longer_temporary_are_taken() {
+fn names_that_are_no_longer_ignored_are_taken() {
     let mut sandbox = with_file("[intake]\nscan_every_ms = 86400000\n");
     sandbox.start();
     sandbox.rename_in("p.part", hexudoku(1));
     sandbox.rename_in("q", hexudoku(2));
     sandbox.wait_for(1);
-    write(&sandbox, "[intake]\nscan_every_ms = 86400000\ntemporary = [\".*\"]\n");
+    write(&sandbox, "[intake]\nscan_every_ms = 86400000\nignored = [\".*\"]\n");
     let outcome = reload(&sandbox);
-    assert!(outcome.stdout.starts_with("intake.temporary = [\".*\"] (was ["), "{outcome:?}");
+    assert!(outcome.stdout.starts_with("intake.ignored = [\".*\"] (was ["), "{outcome:?}");
     sandbox.wait_for(2);
 }
 

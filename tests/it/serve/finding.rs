@@ -167,24 +167,24 @@ fn what_is_no_file_is_left_alone_counted_and_logged_once() {
 }
 
 #[test]
-fn temporary_names_are_left_alone_until_they_are_renamed() {
+fn ignored_names_are_left_alone_until_they_are_renamed() {
     let mut sandbox = Sandbox::started();
-    let temporary = [".hidden", "a~", "b.part", "c.TMP", "d.crdownload", ".~lock.e#", "f.filepart"];
-    for name in temporary {
+    let ignored = [".hidden", "a~", "b.part", "c.bak", "Thumbs.db", "desktop.ini", ".~lock.e.csv#"];
+    for name in ignored {
         sandbox.write(Path::new("inbox/team").join(name), hexudoku(1));
     }
-    sandbox.write("inbox/.git/config", "x");
+    sandbox.write("inbox/#recycle/team/p", hexudoku(1));
     sandbox.wait_for_scans(2);
     assert_eq!(sandbox.submissions(), []);
     assert_eq!(sandbox.service().metrics().of("gridmark_ignored_files"), 8.0);
-    for name in temporary {
+    for name in ignored {
         let path = sandbox.path("inbox/team").join(name);
         fs::rename(&path, path.with_file_name(format!("done{}", name.len()))).unwrap();
         sandbox.wait_until("it is taken", |sandbox| {
             !sandbox.has(format!("inbox/team/done{}", name.len()))
         });
     }
-    sandbox.wait_for(temporary.len());
+    sandbox.wait_for(ignored.len());
     sandbox.wait_for_scans(1);
     assert_eq!(sandbox.service().metrics().of("gridmark_ignored_files"), 1.0);
 }
