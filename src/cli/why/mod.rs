@@ -1,7 +1,9 @@
 //! `gridmark why`: why a file has not been graded, or how it was graded.
 
+mod fault;
 mod inbox;
 mod service;
+mod similar;
 mod words;
 
 use super::target::{ServiceArgs, Target, open_ledger};
@@ -31,7 +33,8 @@ runs or not, for every user who may read its folders.
 
 Exit code: 0 if it has been graded, 1 if not or not yet, 2 if that cannot be found out.")]
 pub struct Args {
-    /// A path in the inbox, the archive or quarantine, or a submission's name as reports show it
+    /// A path in the inbox, the archive or quarantine, or a submission's name as reports show it, in the
+    /// column `submission` or `archived_as`
     #[arg(value_name = "PATH")]
     path: PathBuf,
     #[command(flatten)]
@@ -88,24 +91,25 @@ impl Query<'_> {
         match Target::resolve(&self.settings.paths, typed) {
             Target::Inbox(name) => self.about(&name),
             Target::Named(names) => {
-                let mut known = Vec::new();
+                // The name of one file may look like the escaped name of another, or like the name of a
+                // later attempt in the archive.
+                let mut answers = Vec::new();
                 for name in &names {
                     let is_there = !matches!(self.find(name), Ok(Found::Nothing));
                     if is_there || !self.attempts(name)?.is_empty() {
-                        known.push(name);
+                        answers.push(self.about(name)?);
+                    }
+                    if let Some(record) = self.archived_under_other_name(name)? {
+                        let attempts = self.attempts(&record.claimed.name)?;
+                        answers.push(self.about_attempt(&record, &attempts)?);
                     }
                 }
-                if known.is_empty() {
-                    return self.about(&names[0]);
-                }
-                let mut answer = self.about(known[0])?;
-                // The name of one file may look like the escaped name of another.
-                for other in &known[1..] {
-                    let Answer { code, lines } = self.about(other)?;
-                    answer.code = answer.code.max(code);
-                    answer.lines.extend(lines);
-                }
-                Ok(answer)
+                let all = answers.into_iter().reduce(|mut all, other| {
+                    all.code = all.code.max(other.code);
+                    all.lines.extend(other.lines);
+                    all
+                });
+                all.map_or_else(|| self.about(&names[0]), Ok)
             }
             Target::Archive(place) => self.about_place(&place, "the archive", false),
             Target::Quarantine(place) => self.about_place(&place, "quarantine", true),
@@ -140,6 +144,16 @@ impl Query<'_> {
         Ok(records.map_err(crate::service::Error::from)?.unwrap_or_default())
     }
 
+    /// The last submission that is called so in the archive or in quarantine, and is not called so itself.
+    fn archived_under_other_name(&self, place: &Name) -> Result<Option<Record>, Error> {
+        // Only such names differ from those of submissions.
+        if !place.as_bytes().contains(&b'~') {
+            return Ok(None);
+        }
+        let records = self.records(|ledger| ledger.records().of_archived(place))?;
+        Ok(records.into_iter().rev().find(|record| record.claimed.name != *place))
+    }
+
     /// The answer about the file at this path in the archive or in quarantine.
     fn about_place(&self, place: &Name, folder: &str, failed: bool) -> Result<Answer, Error> {
         let records = self.records(|ledger| ledger.records().of_archived(place))?;
@@ -155,6 +169,7 @@ impl Query<'_> {
                 let first = format!("{place}: not known");
                 let mut answer = Answer::not_graded(first);
                 answer.add(format!("no submission was stored under that name in {folder}"));
+                self.add_similar(&mut answer, place)?;
                 Ok(answer)
             }
         }
@@ -168,10 +183,10 @@ impl Query<'_> {
             .find(name)
             .map_err(Error::io("look at", &self.settings.paths.inbox().join(name.as_path())))?;
         let attempts = self.attempts(name)?;
-        let mut answer = match found {
+        let answer = match found {
             Found::Nothing => match attempts.last() {
                 Some(last) => return self.about_attempt(last, &attempts),
-                None => self.never_seen(name),
+                None => self.never_seen(name)?,
             },
             Found::Folder => {
                 let first = format!("{name}: is a folder; the files in it are submissions");
@@ -191,13 +206,10 @@ impl Query<'_> {
                 self.words().waiting(name, bytes, unchanged_for, &service)
             }
         };
-        for attempt in &attempts {
-            answer.add(self.words().attempt(attempt));
-        }
-        Ok(answer)
+        Ok(self.with_attempts(answer, &attempts))
     }
 
-    fn never_seen(&self, name: &Name) -> Answer {
+    fn never_seen(&self, name: &Name) -> Result<Answer, Error> {
         let mut answer = Answer::not_graded(format!("{name}: never seen"));
         let inbox = self.settings.paths.inbox();
         answer.add(format!("no such file is in the inbox {}", escape::path(&inbox)));
@@ -208,7 +220,18 @@ impl Query<'_> {
                 format!("no service has run here: there is no ledger in {}", escape::path(&state))
             }
         });
-        answer
+        self.add_similar(&mut answer, name)?;
+        Ok(answer)
+    }
+
+    /// Adds names that may have been meant.
+    fn add_similar(&self, answer: &mut Answer, name: &Name) -> Result<(), Error> {
+        let similar = similar::similar(&self.settings.paths, self.ledger.as_ref(), name);
+        let similar = similar.map_err(crate::service::Error::from)?;
+        if !similar.is_empty() {
+            answer.add(format!("similar names: {}", similar.join(", ")));
+        }
+        Ok(())
     }
 
     /// The answer about one attempt, and the others of that name.
@@ -216,7 +239,7 @@ impl Query<'_> {
         let words = self.words();
         if let Some(done) = &record.finished {
             let answer = words.finished(record, done);
-            return Ok(self.with_attempts(answer, record.claimed.id, attempts));
+            return Ok(self.with_attempts(answer, attempts));
         }
         let name = &record.claimed.name;
         let question = Question { name: name.as_bytes().to_vec(), ids: vec![record.claimed.id] };
@@ -230,14 +253,12 @@ impl Query<'_> {
             // Its claim was released: it is back in the inbox, or gone.
             None => return self.about(name),
         };
-        Ok(self.with_attempts(answer, record.claimed.id, &attempts))
+        Ok(self.with_attempts(answer, &attempts))
     }
 
-    /// Adds all attempts, starting with the one that the answer is about.
-    fn with_attempts(&self, mut answer: Answer, about: i64, attempts: &[Record]) -> Answer {
-        let (about, others): (Vec<_>, Vec<_>) =
-            attempts.iter().partition(|attempt| attempt.claimed.id == about);
-        for attempt in about.into_iter().chain(others) {
+    /// Adds all attempts, in their order.
+    fn with_attempts(&self, mut answer: Answer, attempts: &[Record]) -> Answer {
+        for attempt in attempts {
             answer.add(self.words().attempt(attempt));
         }
         answer

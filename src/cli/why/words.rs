@@ -1,9 +1,11 @@
 //! The texts of the answers.
 
+use super::fault::first_fault;
 use super::service::Service;
 use super::{Answer, Name, Record, Settings, Status, escape};
 use crate::model::rows::{report_of, rfc_3339};
 use crate::model::submission::{Finished, Tally};
+use crate::model::words::{counted, times};
 use crate::service::http::{ClaimState, InboxStatus, WhyAnswer};
 use gridmark_core::Kind;
 use gridmark_core::board::Verdict;
@@ -45,7 +47,7 @@ impl Words<'_> {
                 Answer::not_graded(first)
             }
         };
-        answer.add(format!("in the inbox: {bytes} bytes, changed {ago} ago"));
+        answer.add(format!("in the inbox: {}, changed {ago} ago", counted(bytes, "byte")));
         add_service(&mut answer, service);
         answer
     }
@@ -115,14 +117,18 @@ impl Words<'_> {
     pub(super) fn finished(&self, record: &Record, done: &Finished) -> Answer {
         let (name, attempt) = (&record.claimed.name, record.claimed.attempt);
         match done.status {
-            Status::Graded => Answer {
-                code: 0,
-                lines: vec![format!("{name}: graded as attempt {attempt}: {}", marks(&done.tally))],
-            },
-            Status::Unreadable => Answer {
-                code: 0,
-                lines: vec![format!("{name}: graded as attempt {attempt}: nothing could be read")],
-            },
+            Status::Graded | Status::Unreadable => {
+                let mut first = format!("{name}: graded as attempt {attempt}: ");
+                first.push_str(&match done.status {
+                    Status::Unreadable => "nothing could be read".to_owned(),
+                    _ => marks(&done.tally),
+                });
+                if let Some(fault) = first_fault(self.settings, record, done) {
+                    first.push_str(": ");
+                    first.push_str(&fault);
+                }
+                Answer { code: 0, lines: vec![first] }
+            }
             Status::Failed => {
                 let reason = done.reason.as_deref().unwrap_or("the reason is not known");
                 let mut answer = Answer::not_graded(format!(
@@ -202,10 +208,6 @@ fn marks(tally: &Tally) -> String {
 
 fn shown(path: &Path) -> String {
     escape::path(path).to_string()
-}
-
-fn times(count: u32) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 /// A time in seconds for people.

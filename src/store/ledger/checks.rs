@@ -51,6 +51,8 @@ impl Ledger {
             let found = query.query_map([], |row| row.get::<_, String>(0))?;
             let mut faults = found.collect::<rusqlite::Result<Vec<_>>>()?;
             faults.retain(|fault| fault != "ok");
+            // SQLite puts the place on a line of its own.
+            faults.iter_mut().for_each(|fault| *fault = fault.replace('\n', ": "));
             for (check, meaning) in CHECKS {
                 let found: i64 = connection.query_row(check, [], |row| row.get(0))?;
                 if found > 0 {

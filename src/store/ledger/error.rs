@@ -1,7 +1,8 @@
 //! Why the ledger cannot be used.
 
+use crate::model::words::counted;
 use crate::store::owner::Denied;
-use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
 use std::path::{Path, PathBuf};
 
 /// What can go wrong with the ledger.
@@ -38,7 +39,7 @@ pub enum Error {
     },
     /// The ledger's file was cut while it was in use, and cannot be made whole.
     #[error(
-        "the ledger {path} was cut from {before} to {bytes} bytes while it was in use, and what is \
+        "the ledger {path} was cut from {before} bytes to {bytes} while it was in use, and what is \
          left does not make it whole ({found}): stop the service and put a whole copy of it in its \
          place, from a backup"
     )]
@@ -54,8 +55,9 @@ pub enum Error {
     },
     /// A part of the ledger is lost.
     #[error(
-        "the ledger {path} has {bytes} bytes and ends inside a page of {page}: the rest of it is \
-         lost; put a whole copy of it in its place, from a backup"
+        "the ledger {path} has {} and ends inside a page of {page}: the rest of it is lost; put a \
+         whole copy of it in its place, from a backup",
+        counted(*bytes, "byte")
     )]
     Torn {
         /// The ledger's file.
@@ -111,8 +113,9 @@ pub enum Error {
     },
     /// Another program wrote this database, or a gridmark from before the first release.
     #[error(
-        "{path} is not a ledger of a released gridmark: another program or a trial version wrote it; \
-         move it and the reports that belong to it away, and start again"
+        "{path} is not a ledger of a released gridmark: another program or a trial version wrote it, \
+         or it is damaged; put a copy of it in its place, from a backup, or move it and the reports \
+         that belong to it away, and start again"
     )]
     Foreign {
         /// The ledger's file.
@@ -150,9 +153,13 @@ impl Error {
     /// What SQLite says of the ledger at `path`.
     pub(super) fn sqlite(path: &Path, why: rusqlite::Error) -> Error {
         let path = path.to_owned();
+        // What has no code of its own, or none at all, is a table, column or value that is not as it was
+        // written.
         match why.sqlite_error_code() {
-            Some(DatabaseCorrupt | NotADatabase) => Error::Damaged { path, found: why.to_string() },
-            _ => Error::Sqlite { path, why },
+            Some(DatabaseCorrupt | NotADatabase | Unknown) | None => {
+                Error::Damaged { path, found: why.to_string() }
+            }
+            Some(_) => Error::Sqlite { path, why },
         }
     }
 

@@ -1,6 +1,7 @@
 //! Submissions: what is known of each, from its claim to its marks.
 
 use super::{Error, Ledger};
+use crate::model::escape;
 use crate::model::submission::{Claimed, Finished, Name, Prefix, Progress, Rules, Status, Tally};
 use rusqlite::types::Value;
 use rusqlite::{Params, Row};
@@ -91,6 +92,22 @@ impl Records<'_> {
         })
     }
 
+    /// Calls `each` with the name of every submission, once for all attempts.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn for_each_name(&self, mut each: impl FnMut(&Name)) -> Result<(), Error> {
+        self.0.read(|connection| {
+            let mut query = connection.prepare("SELECT DISTINCT name FROM submissions")?;
+            let mut rows = query.query([])?;
+            while let Some(row) = rows.next()? {
+                each(&row.get(0)?);
+            }
+            Ok(())
+        })
+    }
+
     /// How many submissions there are.
     ///
     /// # Errors
@@ -140,7 +157,7 @@ impl Record {
 
 /// The text of the note beside a file in quarantine.
 pub fn quarantine_note(name: &Name, attempt: u32, reason: Option<&str>, tries: u32) -> String {
-    let reason = reason.unwrap_or("it is not known");
+    let reason = escape::line(&reason.unwrap_or("it is not known"));
     format!(
         "gridmark failed to grade this submission. That is gridmark's failure, not the \
          entrant's.\n\nsubmission: {name}\nattempt: {attempt}\nreason: {reason}\n\

@@ -1,7 +1,7 @@
 //! `gridmark why` says why a file has not been graded, or how it was, whether the service runs or
 //! not.
 
-use crate::kit::cases::{classic, hexudoku};
+use crate::kit::cases::{classic, hexudoku, killer};
 use crate::kit::{Outcome, Sandbox};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::ffi::OsStr;
@@ -44,7 +44,9 @@ fn a_graded_file_is_found_by_each_of_its_names_running_or_stopped() {
         let whole = sandbox.path("inbox/team/p.txt");
         for path in [Path::new("team/p.txt"), Path::new("archive/team/p.txt"), &whole] {
             let outcome = why(&sandbox, path);
-            assert_eq!(outcome.first(), "team/p.txt: graded as attempt 1: 2 correct, 1 wrong");
+            let fault = "case 3: r1c1 given-changed, ";
+            let first = format!("team/p.txt: graded as attempt 1: 2 correct, 1 wrong: {fault}");
+            assert!(outcome.first().starts_with(&first), "{outcome:?}");
             let report = sandbox.path("reports/folders/team.csv").display().to_string();
             let file = sandbox.path("archive/team/p.txt").display().to_string();
             assert_outcome(&outcome, 0, &["  attempt 1: taken 2", &report, &file]);
@@ -62,7 +64,8 @@ fn each_attempt_is_listed_and_an_unreadable_one_counts_as_graded() {
     sandbox.rename_in("p", "no puzzle at all");
     wait_until_graded(&mut sandbox, "p", 2);
     let outcome = why(&sandbox, "p");
-    assert_eq!(outcome.first(), "p: graded as attempt 2: nothing could be read");
+    let first = "p: graded as attempt 2: nothing could be read: unknown-format, line 1, column 1: ";
+    assert!(outcome.first().starts_with(first), "{outcome:?}");
     assert_outcome(
         &outcome,
         0,
@@ -75,6 +78,128 @@ fn each_attempt_is_listed_and_an_unreadable_one_counts_as_graded() {
     let outcome = why(&sandbox, "p");
     assert_eq!(outcome.first(), "p: waits in the inbox, because the service does not run");
     assert_outcome(&outcome, 1, &["attempt 1: taken", "attempt 2: taken"]);
+}
+
+#[test]
+fn attempts_are_listed_in_their_order_and_found_by_their_names_in_the_archive() {
+    let mut sandbox = Sandbox::started();
+    for number in 1..=3 {
+        sandbox.rename_in("team/p.classic", classic(number, "Y"));
+        wait_until_graded(&mut sandbox, "team/p.classic", number);
+    }
+    sandbox.rename_in("team/p~3.classic", classic(4, "N"));
+    wait_until_graded(&mut sandbox, "team/p~3.classic", 1);
+    let attempts = |outcome: &Outcome| {
+        let numbers = outcome.stdout.split("  attempt ").skip(1).map(|rest| rest.split(':').next());
+        numbers.map(|number| number.unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (path, first) in [
+        ("team/p.classic", "team/p.classic: graded as attempt 3: 1 correct"),
+        ("team/p~2.classic", "team/p.classic: graded as attempt 2: 1 correct"),
+        ("archive/team/p~2.classic", "team/p.classic: graded as attempt 2: 1 correct"),
+        ("archive/team/p.classic", "team/p.classic: graded as attempt 1: 1 correct"),
+    ] {
+        let outcome = why(&sandbox, path);
+        assert_eq!((outcome.code, outcome.first()), (Some(0), first));
+        assert_eq!(attempts(&outcome), ["1", "2", "3"], "{path}: {outcome:?}");
+    }
+    // The name of a submission, and of another one's third attempt in the archive.
+    let outcome = why(&sandbox, "team/p~3.classic");
+    let lines = outcome.stdout.lines().filter(|line| !line.starts_with(' ')).collect::<Vec<_>>();
+    assert!(lines[0].starts_with("team/p~3.classic: graded as attempt 1: 1 wrong: r1c1 given-"));
+    assert_eq!(lines[1..], ["team/p.classic: graded as attempt 3: 1 correct"]);
+}
+
+#[test]
+fn the_first_fault_is_shown_as_long_as_the_file_is_what_was_graded() {
+    let mut sandbox = Sandbox::started();
+    sandbox.rename_in("p.killer", killer(1, false));
+    sandbox.rename_in("q", hexudoku(1) + "x");
+    wait_until_graded(&mut sandbox, "p.killer", 1);
+    wait_until_graded(&mut sandbox, "q", 1);
+    let graded = "p.killer: graded as attempt 1: 1 wrong";
+    let fault = "r3c1 cage-sum, cage at r3c1 adds up to 45, not 44";
+    assert_eq!(why(&sandbox, "p.killer").first(), format!("{graded}: {fault}"));
+    let first = "q: graded as attempt 1: 1 unreadable, 1 counted: case 2: ";
+    assert!(why(&sandbox, "q").first().starts_with(first), "{:?}", why(&sandbox, "q"));
+    sandbox.stop();
+    sandbox.write("archive/p.killer", killer(2, true));
+    assert_eq!(why(&sandbox, "p.killer").first(), graded);
+    fs::remove_file(sandbox.path("archive/p.killer")).unwrap();
+    assert_eq!(why(&sandbox, "p.killer").first(), graded);
+}
+
+#[test]
+fn names_that_may_be_meant_are_suggested() {
+    let mut sandbox = Sandbox::started();
+    sandbox.rename_in("team-07/p1.txt", hexudoku(1));
+    sandbox.rename_in("team-08/p1.txt", hexudoku(2));
+    sandbox.wait_for(2);
+    sandbox.write("inbox/team-07/p2.txt.part", hexudoku(3));
+    for (typed, similar) in [
+        ("team-7/p1.txt", "team-07/p1.txt, team-08/p1.txt"),
+        ("TEAM-07/P1.TXT", "team-07/p1.txt, team-08/p1.txt"),
+        ("inbox/team-07/p2.txt", "team-07/p2.txt.part, team-07/p1.txt, team-08/p1.txt"),
+        ("archive/team-07/p1~2.txt", "team-07/p1.txt, team-08/p1.txt"),
+    ] {
+        let outcome = why(&sandbox, typed);
+        assert_outcome(&outcome, 1, &[&format!("  similar names: {similar}\n")]);
+    }
+    let outcome = why(&sandbox, "nothing like it");
+    assert!(!outcome.stdout.contains("similar names"), "{outcome:?}");
+}
+
+#[test]
+fn a_damaged_ledger_is_reported_with_what_to_do() {
+    let mut sandbox = Sandbox::started();
+    for number in 1..200 {
+        sandbox.rename_in(format!("team/{number}"), hexudoku(number % 17));
+    }
+    sandbox.wait_for(199);
+    sandbox.stop();
+    let sound = fs::read(sandbox.path("state/ledger.db")).unwrap();
+    let pages = sound.len() / 4096;
+    assert!(pages > 8, "{pages}");
+    let zeros = |bytes: std::ops::Range<usize>| {
+        let mut ledger = sound.clone();
+        ledger[bytes].fill(0);
+        ledger
+    };
+    let ways = [
+        ("no header", zeros(0..100)),
+        ("nothing but zeros", zeros(0..sound.len())),
+        ("no schema", zeros(100..4096)),
+        ("no tables", zeros(4096..sound.len())),
+        ("another program's", b"not a ledger\n".repeat(4096)),
+        ("of no known format", [&sound[..44], &[0xff; 4], &sound[48..]].concat()),
+        ("cut at a page", sound[..pages / 2 * 4096].to_vec()),
+        ("cut in a page", sound[..5000].to_vec()),
+    ];
+    for (way, bytes) in ways {
+        sandbox.write("state/ledger.db", bytes);
+        let outcome = why(&sandbox, "team/1");
+        assert_eq!(outcome.code, Some(2), "{way}: {outcome:?}");
+        for word in ["state/ledger.db", "from a backup"] {
+            assert!(outcome.stderr.contains(word), "{way}: {outcome:?}");
+        }
+        assert_eq!(outcome.stderr.lines().count(), 1, "{way}: {outcome:?}");
+    }
+    for sql in [
+        "UPDATE submissions SET attempt = 'x'",
+        "UPDATE submissions SET received_at = NULL",
+        "DROP TABLE rules",
+    ] {
+        sandbox.write("state/ledger.db", &sound);
+        // A damaged page holds what the table does not allow.
+        let schema = "PRAGMA writable_schema = 1;
+            UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '');";
+        sandbox.ledger().execute_batch(schema).unwrap();
+        sandbox.ledger().execute_batch(sql).unwrap();
+        let outcome = why(&sandbox, "team/1");
+        assert_eq!(outcome.code, Some(2), "{sql}: {outcome:?}");
+        assert!(outcome.stderr.contains("is damaged: "), "{sql}: {outcome:?}");
+        assert!(outcome.stderr.contains("from a backup"), "{sql}: {outcome:?}");
+    }
 }
 
 #[test]
@@ -129,8 +254,8 @@ fn a_file_that_is_left_alone_is_reported_with_the_rule() {
     mknodat(CWD, path("fifo"), FileType::Fifo, Mode::RWXU, 0).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
     let ways = [
-        ("p.PART", "p.PART is the name of a temporary file, by the pattern `*.part` of"),
-        ("a/.hidden/p", ".hidden is the name of a temporary file, by the pattern `.*` of"),
+        ("p.PART", "p.PART fits the pattern `*.part` of intake.ignored"),
+        ("a/.hidden/p", ".hidden fits the pattern `.*` of intake.ignored"),
         (".gridmark-7", ".gridmark-7 is a name that gridmark uses itself"),
         ("a/b/c/p", "the folder a/b/c is deeper than intake.depth_max = 2 allows"),
         (&long, "has 101 bytes, more than intake.name_bytes_max = 100"),
