@@ -75,6 +75,27 @@ fn the_journal_gets_a_line_for_each_event_with_its_level_and_without_a_time() {
 }
 
 #[test]
+fn an_event_is_one_line_whatever_is_in_its_values() {
+    for (format, reader) in [
+        (LogFormat::Auto, Reader::Unknown),
+        (LogFormat::Auto, Reader::Terminal),
+        (LogFormat::Auto, Reader::Journal),
+        (LogFormat::Human, Reader::Unknown),
+        (LogFormat::Json, Reader::Unknown),
+    ] {
+        let kept = Kept::default();
+        let log = Log { format, ..Log::default() };
+        let (subscriber, _control) = subscriber(&log, reader, kept.clone()).unwrap();
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::error!(what = %"two\r\nlines", reason = "three\nlines\n", "go\nne");
+        });
+        let lines = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        let breaks = lines.matches(['\n', '\r']).count();
+        assert!(breaks == 1 && lines.ends_with('\n'), "{format:?} {reader:?}: {lines:?}");
+    }
+}
+
+#[test]
 fn the_level_can_be_changed_while_it_logs() {
     let kept = Kept::default();
     let log = Log { level: "warn".into(), ..Log::default() };

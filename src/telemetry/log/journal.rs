@@ -41,10 +41,8 @@ where
             Level::INFO => "<6>",
             Level::DEBUG | Level::TRACE => "<7>",
         };
-        let mut text = String::new();
-        context.format_fields(Writer::new(&mut text), event)?;
-        // Text after a line end would become an entry of its own.
-        let line = text.replace('\n', "\\n").replace('\r', "\\r");
-        writeln!(writer, "{prefix}{line}")
+        write!(writer, "{prefix}")?;
+        context.format_fields(writer.by_ref(), event)?;
+        writeln!(writer)
     }
 }

@@ -1,12 +1,14 @@
-//! Sets up log lines on standard error. Its reader may stop reading, and nothing waits for it (`writer`).
+//! Sets up log lines on standard error.
 
 mod journal;
+mod one_line;
 mod writer;
 
 pub use journal::{ERROR_PREFIX, is_journal};
 
 use crate::config;
 use crate::telemetry::emit;
+use one_line::OneLine;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, IsTerminal, Write};
 use std::panic::PanicHookInfo;
@@ -155,7 +157,7 @@ where
 {
     let (filter, handle) = reload::Layer::new(filter(&log.level)?);
     // Reporting on standard error that standard error is closed would panic.
-    let lines = fmt::layer().with_writer(writer).log_internal_errors(false).with_ansi(false);
+    let lines = fmt::layer().with_writer(OneLine(writer)).log_internal_errors(false).with_ansi(false);
     let lines = match (log.format, reader) {
         (config::LogFormat::Json, _) => lines.json().flatten_event(true).boxed(),
         (config::LogFormat::Auto, Reader::Journal) => lines.event_format(journal::Lines).boxed(),
