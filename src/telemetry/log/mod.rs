@@ -1,4 +1,4 @@
-//! Sets up log lines on standard error.
+//! Sets up log lines on standard error. Its reader may stop reading, and nothing waits for it (`writer`).
 
 mod journal;
 mod one_line;
