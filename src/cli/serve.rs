@@ -167,7 +167,8 @@ fn print_summary(outcome: &Outcome) -> Result<(), Error> {
         write!(out, "; {failed} in quarantine").map_err(Error::Output)?;
     }
     if *left > 0 {
-        write!(out, "; could not be taken, and still in the inbox: {left}").map_err(Error::Output)?;
+        write!(out, "; could not be taken, and still in the inbox: {left}")
+            .map_err(Error::Output)?;
     }
     if *unfinished > 0 {
         write!(out, "; {} left to the next start", counted(*unfinished, "large file"))

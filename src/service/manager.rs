@@ -73,7 +73,7 @@ impl Manager {
             _ => {
                 let submissions = counted(submissions, "submission");
                 format!("ready: {submissions} graded, {waiting} in flight")
-            },
+            }
         };
         self.send_unsent();
         // The protocol ends a field at the end of a line.

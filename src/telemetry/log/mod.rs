@@ -157,7 +157,8 @@ where
 {
     let (filter, handle) = reload::Layer::new(filter(&log.level)?);
     // Reporting on standard error that standard error is closed would panic.
-    let lines = fmt::layer().with_writer(OneLine(writer)).log_internal_errors(false).with_ansi(false);
+    let lines =
+        fmt::layer().with_writer(OneLine(writer)).log_internal_errors(false).with_ansi(false);
     let lines = match (log.format, reader) {
         (config::LogFormat::Json, _) => lines.json().flatten_event(true).boxed(),
         (config::LogFormat::Auto, Reader::Journal) => lines.event_format(journal::Lines).boxed(),
