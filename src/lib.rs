@@ -4,6 +4,7 @@
 //!
 //! - `gridmark_core`, a crate of its own: boards, formats, judges, generated cases. No I/O, no clocks, no
 //!   threads.
+//! - [`puzzle`]: puzzles as files and links: every format that they are read and written in; certification.
 //! - [`model`]: what all rooms share: names, claims, chunks of input, marking, rows of reports.
 //! - [`config`]: settings, each with its origin.
 //! - [`telemetry`]: every event with its log line and its metric; health.
@@ -22,6 +23,7 @@ pub mod cli;
 pub mod config;
 pub mod model;
 pub mod pipeline;
+pub mod puzzle;
 pub mod service;
 pub mod store;
 pub mod telemetry;

@@ -26,9 +26,13 @@
 
 mod alphabet;
 mod invalid;
+mod lint;
+mod search;
 
 pub use alphabet::{Alphabet, UnknownAlphabet};
 pub use invalid::Invalid;
+pub use lint::{Finding, Flaw, lint};
+pub use search::{Solutions, search};
 
 use crate::Kind;
 use crate::board::{CELLS_9, CELLS_16, Cell, Grid, House, Size};

@@ -1,0 +1,120 @@
+//! Certification: whether a puzzle has exactly one solution.
+//!
+//! First the [`lint`](gridmark_core::puzzle::lint), then a proof. A 9x9 puzzle without cages is
+//! [searched](gridmark_core::puzzle::search), which takes some microseconds; everything else goes to a
+//! SAT solver. Neither is trusted: each grid that they find has to pass the judges that mark entries.
+
+mod solver;
+#[cfg(test)]
+mod tests;
+
+use gridmark_core::board::{CELLS_9, Cell, Grid};
+use gridmark_core::format::classic;
+use gridmark_core::format::hexudoku::Board;
+use gridmark_core::format::killer::{self, Diagram};
+use gridmark_core::judge::{explain_classic, explain_killer, hexudoku};
+use gridmark_core::puzzle::{Finding, Puzzle, Solutions, lint, search};
+use std::time::{Duration, Instant};
+
+/// What is known of a puzzle after certification.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Certificate {
+    /// What the lint found.
+    pub findings: Vec<Finding>,
+    /// The solutions; `None` if some finding is an error, since then nothing can solve the puzzle.
+    pub solutions: Option<Solutions>,
+}
+
+/// A proof and the judges contradict each other, which is a mistake of gridmark's.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the proof and the judges of gridmark contradict each other: please report this, with the puzzle"
+)]
+pub struct Contradiction;
+
+/// Certifies a puzzle. It is always taken as one to be completed, whatever its task.
+///
+/// It ends within `time_limit`, give or take some milliseconds, if need be with
+/// [`Solutions::Unproven`].
+///
+/// # Errors
+///
+/// A grid that was found does not pass the judges, or a key of the puzzle is not among its solutions.
+pub fn certify(puzzle: &Puzzle, time_limit: Duration) -> Result<Certificate, Contradiction> {
+    let start = Instant::now();
+    let findings = lint(puzzle);
+    if findings.iter().any(|finding| finding.flaw.is_error()) {
+        return Ok(Certificate { findings, solutions: None });
+    }
+    let solutions = prove(puzzle, || start.elapsed() >= time_limit)?;
+    Ok(Certificate { findings, solutions: Some(solutions) })
+}
+
+/// Counts the solutions of a puzzle, up to two, until `stop` says yes; it is asked at each step. Equal
+/// puzzles and equal answers give equal results.
+///
+/// # Errors
+///
+/// As [`certify`].
+pub fn prove(puzzle: &Puzzle, stop: impl Fn() -> bool) -> Result<Solutions, Contradiction> {
+    let solutions = match <&[u8; CELLS_9]>::try_from(puzzle.givens()) {
+        Ok(givens) if puzzle.cages().is_empty() => search(givens, &mut || !stop()),
+        _ => solver::solve(puzzle, stop),
+    };
+    let (found, may_be_more) = match &solutions {
+        Solutions::None => (&[][..], false),
+        Solutions::One(only) => (std::slice::from_ref(only), false),
+        Solutions::Many(two) => (&two[..], true),
+        Solutions::Unproven(first) => (first.as_slice(), true),
+    };
+    let differ = found.windows(2).all(|two| two[0] != two[1]);
+    let are_right = found.iter().all(|board| is_right(puzzle, board));
+    let has_keys = may_be_more || puzzle.keys().iter().all(|key| found.contains(key));
+    if differ && are_right && has_keys { Ok(solutions) } else { Err(Contradiction) }
+}
+
+/// Whether the judges call this board right.
+fn is_right(puzzle: &Puzzle, board: &[u8]) -> bool {
+    match (<[u8; CELLS_9]>::try_from(board), puzzle.grid()) {
+        (Ok(digits), Some(givens)) => {
+            let cells = digits.map(|digit| b'0' + digit);
+            let solution = classic::Solution { cells, long_rows: [0; 9] };
+            let houses = explain_classic(&solution, &givens);
+            houses.is_empty() && explain_killer(&diagram(puzzle, &cells)).is_empty()
+        }
+        _ => is_right_16(puzzle, board),
+    }
+}
+
+/// A killer diagram of these cells with the cages of the puzzle. The judge of diagrams wants every cell
+/// in a cage, and every cage to have a total, so those that the puzzle lacks are made up to fit.
+fn diagram(puzzle: &Puzzle, cells: &Grid) -> Diagram {
+    let mut cage_of = [u8::MAX; CELLS_9];
+    let mut cages = Vec::new();
+    for index in 0..CELLS_9 {
+        if cage_of[index] != u8::MAX {
+            continue;
+        }
+        let cage = puzzle.cage_of(index).map(|cage| &puzzle.cages()[cage]);
+        let own = [index as u8];
+        let members = cage.map_or(&own[..], |cage| cage.cells());
+        members.iter().for_each(|cell| cage_of[usize::from(*cell)] = cages.len() as u8);
+        let digits = members.iter().map(|cell| u32::from(cells[usize::from(*cell)] - b'0'));
+        let total = cage.and_then(|cage| cage.total()).unwrap_or_else(|| digits.sum());
+        let first = Cell::of_9(index);
+        cages.push(killer::Cage { first, named: first, total });
+    }
+    Diagram { cells: *cells, cage_of, cages, walls: killer::Walls::default() }
+}
+
+/// A full board without conflicts is right: each of its 48 houses has each digit once.
+fn is_right_16(puzzle: &Puzzle, board: &[u8]) -> bool {
+    let Ok(mut digits) = Board::try_from(board) else {
+        return false;
+    };
+    digits.iter_mut().for_each(|digit| *digit = digit.wrapping_sub(1));
+    let counted = hexudoku::fill(&mut digits);
+    let keeps_givens =
+        puzzle.givens().iter().zip(board).all(|(given, digit)| *given == 0 || given == digit);
+    keeps_givens && (counted.filled, counted.blank, counted.conflicts) == (0, 0, 0)
+}
