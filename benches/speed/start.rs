@@ -99,8 +99,9 @@ fn fill(root: &Root, size: &Size) {
                  ?3, 1, ?3, 1, 1)",
         )
         .expect("a statement");
-    let mut add_report =
-        transaction.prepare("INSERT INTO reports VALUES (?, ?, 1)").expect("a statement");
+    let mut add_report = transaction
+        .prepare("INSERT INTO reports (path, length) VALUES (?, ?)")
+        .expect("a statement");
     let mut write = |report: &str, text: &str| {
         fs::write(root.folder("reports").join(report), text).expect("a report");
         add_report.execute(params![report, text.len() as i64]).expect("a report");

@@ -46,7 +46,7 @@ pub struct Args {
     /// Rebuild the reports that differ
     #[arg(long, conflicts_with = "rebuild")]
     repair: bool,
-    /// Rebuild these reports, whether they differ or not
+    /// Rebuild these reports, whether they differ or not, with a byte-order mark if publish.csv_bom is true
     #[arg(long, requires = "reports")]
     rebuild: bool,
     #[command(flatten)]
@@ -130,18 +130,21 @@ fn verify(args: &Args, settings: &Settings) -> Result<u8, Error> {
     };
     let agreed = |name: &&Name| args.rebuild && !state.differing.contains(name);
     let repaired = to_rebuild.len() - to_rebuild.iter().filter(agreed).count();
-    let rebuilt = rebuild(settings, tier, &archive, &to_rebuild)?;
+    let bom = args.rebuild.then_some(settings.publish.csv_bom);
+    let rebuilt = rebuild(settings, tier, &archive, &to_rebuild, bom)?;
     let faults = state.faults - repaired as u64;
     summarise(&checked, faults, rebuilt)?;
     Ok(if faults > 0 { DIFFERS } else { 0 })
 }
 
-/// Rebuilds these reports; returns how many of them changed.
+/// Rebuilds these reports, with a byte-order mark or without one, or as they were if `bom` does not say; returns
+/// how many of them changed.
 fn rebuild(
     settings: &Settings,
     tier: Tier,
     archive: &Arc<Archive>,
     reports: &[Name],
+    bom: Option<bool>,
 ) -> Result<usize, Error> {
     if reports.is_empty() {
         return Ok(0);
@@ -152,7 +155,7 @@ fn rebuild(
     let rebuild = Rebuild::new(settings, tier, ledger, Arc::clone(archive)).in_parallel();
     let mut rebuilt = 0;
     for report in reports {
-        let result = rebuild.rebuild(report).map_err(crate::service::Error::from)?;
+        let result = rebuild.rebuild(report, bom).map_err(crate::service::Error::from)?;
         rebuilt += usize::from(!matches!(result, Rebuilt::Same));
         let what = match result {
             Rebuilt::Same => "it was right already, and is unchanged".to_owned(),

@@ -94,6 +94,7 @@ pub(super) const RULES: &[Rule] = &[
     live("publish.commit_wait_ms_max", DAY_OR_LESS, |s| s.publish.commit_wait_ms_max <= DAY_MS),
     fixed("publish.pending_bytes_max", SOME, |s| s.publish.pending_bytes_max > 0),
     fixed("publish.neutralise_formulas", "true or false", |_| true),
+    fixed("publish.csv_bom", "true or false", |_| true),
     live("publish.retry_ms_max", SOME_TIME, |s| is_some_time(s.publish.retry_ms_max)),
     live("publish.disk_free_bytes_min", "a whole number from 0 up", |_| true),
     live(

@@ -309,6 +309,8 @@ pub struct Publish {
     pub pending_bytes_max: usize,
     /// Whether text that a spreadsheet could take for a formula is made harmless.
     pub neutralise_formulas: bool,
+    /// Whether new reports begin with a byte-order mark.
+    pub csv_bom: bool,
     /// The longest time between two tries to write a report, in milliseconds.
     pub retry_ms_max: u64,
     /// How much space must be free on the disk for files to be taken and marks to be committed, in bytes.
@@ -321,6 +323,7 @@ impl Default for Publish {
             commit_wait_ms_max: 50,
             pending_bytes_max: 16 * MIB,
             neutralise_formulas: true,
+            csv_bom: false,
             retry_ms_max: 5_000,
             disk_free_bytes_min: 256 * MIB as u64,
         }

@@ -25,6 +25,16 @@ pub const CASE_HEADER: &str =
 pub const SUBMISSION_HEADER: &str = "submission,attempt,received_at,graded_at,bytes,blake3,kind,\
                                      cases,correct,wrong,unreadable,counted,filled,status,archived_as\n";
 
+/// The byte-order mark, by which some spreadsheets recognise UTF-8.
+pub const BOM: &str = "\u{FEFF}";
+
+/// How the report at this path begins, with a byte-order mark or without one.
+pub fn header_of(report: &Name, bom: bool) -> String {
+    let header = if report.as_bytes() == SUBMISSIONS { SUBMISSION_HEADER } else { CASE_HEADER };
+    let bom = if bom { BOM } else { "" };
+    format!("{bom}{header}")
+}
+
 /// Where a submission's case rows go, below the folder of reports: `folders/<folder>.csv`, or
 /// `loose.csv` for a file that lies in no folder.
 ///

@@ -59,6 +59,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         paths.reports(),
         Arc::clone(&ledger),
         descriptors::open_reports_max(&settings),
+        settings.publish.csv_bom,
     )?;
     let path = paths.state().join("grading");
     let (journal, suspects) = InFlightJournal::open(&path, settings.grade.batch_files_max)

@@ -135,6 +135,7 @@ fn every_setting_can_be_set_by_a_variable() {
         let (text, other) = match &value {
             toml::Value::Integer(_) => ("12_345", toml::Value::from(12_345)),
             toml::Value::Boolean(true) => ("false", false.into()),
+            toml::Value::Boolean(false) => ("true", true.into()),
             toml::Value::Array(_) => (" *.a ,b*", vec!["*.a", "b*"].into()),
             _ => match name.as_str() {
                 "watch" => ("off", "off".into()),
@@ -293,7 +294,7 @@ fn every_setting_has_a_wrong_value_that_is_refused() {
         "case_bytes_max" => vec!["4095", "0", "2097153"],
         "chunk_bytes_max" => vec!["131071", "0"],
         "tries_max" => vec!["0", "4294967296"],
-        "neutralise_formulas" => vec!["1", "\"yes\""],
+        "neutralise_formulas" | "csv_bom" => vec!["1", "\"yes\""],
         "disk_free_bytes_min" => vec!["-1", "true"],
         "listen" => vec!["\"localhost:9464\"", "9464", "\"127.0.0.1\"", "\"127.0.0.1:65536\""],
         "connections_max" => vec!["0", "65537"],

@@ -2,7 +2,7 @@
 
 use super::{Counters, Verify};
 use crate::model::escape;
-use crate::model::rows::CaseRows;
+use crate::model::rows::{BOM, CaseRows};
 use crate::model::submission::{Status, Tally};
 use crate::model::words::counted;
 use crate::store::ledger::{Record, Report};
@@ -128,6 +128,16 @@ impl<'a> Comparison<'a> {
         else {
             return Ok(());
         };
+        let has_bom = [rows, found].map(|text| text.starts_with(BOM.as_bytes()));
+        if self.at == 0 && has_bom[0] != has_bom[1] {
+            let what = if has_bom[1] {
+                "it begins with a byte-order mark, and should not"
+            } else {
+                "it should begin with a byte-order mark"
+            };
+            self.differ(what.to_owned());
+            return Ok(());
+        }
         let start = rows[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let line = self.line + rows[..at].iter().filter(|&&byte| byte == b'\n').count() as u64;
         let wanted = quoted(&rows[start..]);

@@ -8,7 +8,7 @@ mod pending;
 
 use crate::config::{self, Live};
 use crate::model::escape;
-use crate::model::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, submission_row};
+use crate::model::rows::{SUBMISSIONS, submission_row};
 use crate::model::submission::{Claimed, Graded, Name, Status, Step};
 use crate::pipeline::queue::{Budget, Drain, Queue};
 use crate::store::archive::Archive;
@@ -264,10 +264,10 @@ impl Publisher {
         let summaries = (!summary.is_empty()).then_some(&submissions);
         reports.introduce(pending.rows.keys().chain(summaries))?;
         for (report, rows) in &pending.rows {
-            bytes += reports.append(report, CASE_HEADER, rows)?;
+            bytes += reports.append(report, rows)?;
         }
         if let Some(report) = summaries {
-            bytes += reports.append(report, SUBMISSION_HEADER, &[summary])?;
+            bytes += reports.append(report, &[summary])?;
         }
         let archive = || dependencies.archive.sync(files.iter().copied());
         let (archive_synced, reports_synced) = both(archive, || reports.sync());

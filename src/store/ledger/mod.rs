@@ -29,7 +29,7 @@ pub use names::name_of_archived;
 pub use records::{Record, Records, quarantine_note};
 pub use reports::{Piece, Report, Reports};
 
-use crate::model::rows::{SUBMISSION_HEADER, SUBMISSIONS};
+use crate::model::rows::{BOM, SUBMISSIONS, header_of};
 use crate::model::submission::{Name, Rules};
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -175,10 +175,12 @@ pub fn check_not_lost(ledger: &Path, reports: &Path) -> Result<(), Error> {
     if !reports.is_file() {
         return Ok(());
     }
-    let header = SUBMISSION_HEADER.as_bytes();
+    let header = header_of(&Name::from_bytes(SUBMISSIONS), true);
     let mut start = Vec::new();
     let read = File::open(&reports)
         .and_then(|file| file.take(header.len() as u64 + 1).read_to_end(&mut start));
+    let header = header.trim_start_matches(BOM).as_bytes();
+    let start = start.strip_prefix(BOM.as_bytes()).unwrap_or(&start);
     if read.is_ok() && start.len() > header.len() && start.starts_with(header) {
         return Err(Error::Lost { path: ledger.to_owned(), what, reports });
     }

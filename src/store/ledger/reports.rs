@@ -17,6 +17,8 @@ pub struct Report {
     pub length: u64,
     /// Whether these are all of its rows. If not, it has to be rebuilt.
     pub whole: bool,
+    /// Whether it begins with a byte-order mark.
+    pub bom: bool,
 }
 
 /// Rows of one submission that were appended together: those of its next cases.
@@ -39,7 +41,7 @@ impl Reports<'_> {
     pub fn all(&self) -> Result<Vec<Report>, Error> {
         self.0.read(|connection| {
             connection
-                .prepare("SELECT path, length, whole FROM reports ORDER BY path")?
+                .prepare("SELECT path, length, whole, bom FROM reports ORDER BY path")?
                 .query_map([], report)?
                 .collect::<rusqlite::Result<_>>()
         })
@@ -53,7 +55,7 @@ impl Reports<'_> {
     pub fn get(&self, path: &Name) -> Result<Option<Report>, Error> {
         self.0.read(|connection| {
             connection
-                .prepare_cached("SELECT path, length, whole FROM reports WHERE path = ?")?
+                .prepare_cached("SELECT path, length, whole, bom FROM reports WHERE path = ?")?
                 .query_row([path], report)
                 .optional()
         })
@@ -73,16 +75,17 @@ impl Reports<'_> {
         })
     }
 
-    /// Records new reports, none of whose bytes are committed.
+    /// Records new reports, none of whose bytes are committed; `bom` says whether they begin with a byte-order
+    /// mark.
     ///
     /// # Errors
     ///
     /// If the transaction fails; then nothing is recorded.
-    pub fn introduce(&self, paths: &[Name]) -> Result<(), Error> {
+    pub fn introduce(&self, paths: &[Name], bom: bool) -> Result<(), Error> {
         self.0.transaction(|transaction| {
-            let mut insert = transaction
-                .prepare_cached("INSERT OR IGNORE INTO reports (path, length) VALUES (?, 0)")?;
-            paths.iter().try_for_each(|path| insert.execute([path]).map(drop))
+            let insert = "INSERT OR IGNORE INTO reports (path, length, bom) VALUES (?, 0, ?)";
+            let mut insert = transaction.prepare_cached(insert)?;
+            paths.iter().try_for_each(|path| insert.execute(params![path, bom]).map(drop))
         })
     }
 
@@ -94,6 +97,18 @@ impl Reports<'_> {
     pub fn mark_damaged(&self, path: &Name) -> Result<(), Error> {
         self.0.transaction(|transaction| {
             transaction.execute("UPDATE reports SET whole = 0 WHERE path = ?", [path]).map(drop)
+        })
+    }
+
+    /// Records that a report has to be rebuilt, with a byte-order mark or without one.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then nothing is recorded.
+    pub fn set_bom(&self, path: &Name, bom: bool) -> Result<(), Error> {
+        self.0.transaction(|transaction| {
+            let set = "UPDATE reports SET whole = 0, bom = ?2 WHERE path = ?1";
+            transaction.execute(set, params![path, bom]).map(drop)
         })
     }
 
@@ -143,5 +158,6 @@ impl Reports<'_> {
 }
 
 fn report(row: &Row<'_>) -> rusqlite::Result<Report> {
-    Ok(Report { path: row.get(0)?, length: row.get::<_, i64>(1)? as u64, whole: row.get(2)? })
+    let length = row.get::<_, i64>(1)? as u64;
+    Ok(Report { path: row.get(0)?, length, whole: row.get(2)?, bom: row.get(3)? })
 }

@@ -73,7 +73,8 @@ const STEPS: [&str; 1] = ["
     CREATE TABLE reports (
         path PRIMARY KEY,             -- under reports/; a blob where it is not UTF-8
         length INTEGER NOT NULL,      -- bytes that are committed
-        whole INTEGER NOT NULL DEFAULT 1 -- 0 if it has to be rebuilt
+        whole INTEGER NOT NULL DEFAULT 1, -- 0 if it has to be rebuilt
+        bom INTEGER NOT NULL DEFAULT 0 -- 1 if it begins with a byte-order mark
     ) WITHOUT ROWID;
 "];
 

@@ -131,7 +131,7 @@ fn progress_and_results_survive_a_reopening() {
     let claims = take(&ledger, &[candidate(&name), candidate(b"q")], 5);
     let progress = Progress { tally: Tally::from_counts([1, 2, 3, 4], 5), ..progress() };
     let report = Name::from_bytes(*b"loose.csv");
-    ledger.reports().introduce(std::slice::from_ref(&report)).expect("introduced");
+    ledger.reports().introduce(std::slice::from_ref(&report), true).expect("introduced");
     let commit = Commit {
         results: vec![
             progressed(&claims[0], 10, progress.clone()),
@@ -150,7 +150,7 @@ fn progress_and_results_survive_a_reopening() {
     ledger.claims().set_durable(&[open[0].claimed.id]).expect("recorded");
     assert_eq!(ledger.claims().open().expect("open claims")[0].boot_id, None);
     assert_eq!(open[0].claimed.progress, Some(progress));
-    let known = |length, whole| Report { path: report.clone(), length, whole };
+    let known = |length, whole| Report { path: report.clone(), length, whole, bom: true };
     assert_eq!(ledger.reports().get(&report).expect("a report"), Some(known(42, true)));
     ledger.reports().mark_damaged(&report).expect("recorded");
     assert_eq!(ledger.reports().damaged().expect("damaged ones"), std::slice::from_ref(&report));

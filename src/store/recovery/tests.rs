@@ -63,13 +63,13 @@ impl Room {
         let tally = Tally::from_counts([0, 0, 0, 1], 0);
         let progress = Progress { checkpoint: "here".into(), tally, graded, rules };
         let (id, name, kind) = (claimed.id, claimed.name.clone(), Some(Kind::Hexudoku));
-        self.ledger.reports().introduce(&[report_of(&name)]).expect("introduced");
+        self.ledger.reports().introduce(&[report_of(&name)], false).expect("introduced");
         let results = vec![Outcome::Progressed { id, name, kind, cases: 1, progress }];
         self.ledger.commit(&Commit { results, ..Commit::default() }).expect("committed");
     }
 
     fn recover(&self) -> Result<Vec<Claimed>, Error> {
-        let reports = ReportFiles::open(self.path("reports"), Arc::clone(&self.ledger), 8);
+        let reports = ReportFiles::open(self.path("reports"), Arc::clone(&self.ledger), 8, false);
         recover(&self.ledger, &self.archive, &mut reports.expect("reports"), &[])
     }
 
@@ -79,7 +79,7 @@ impl Room {
         settings.paths.root = self.root.path().to_owned();
         let (ledger, archive) = (Arc::clone(&self.ledger), Arc::clone(&self.archive));
         let rebuild = Rebuild::new(&settings, Tier::Portable, ledger, archive);
-        rebuild.rebuild(report).expect("rebuilt");
+        rebuild.rebuild(report, None).expect("rebuilt");
         let text = fs::read_to_string(self.path("reports").join(report.as_path()));
         text.expect("a report").lines().count()
     }
@@ -201,7 +201,7 @@ fn a_report_with_the_same_bytes_is_replaced_by_what_was_synced() {
     use std::os::unix::fs::MetadataExt;
     let room = Room::new();
     let report = Name::from_bytes(*b"loose.csv");
-    room.ledger.reports().introduce(std::slice::from_ref(&report)).expect("introduced");
+    room.ledger.reports().introduce(std::slice::from_ref(&report), false).expect("introduced");
     room.rebuild(&report);
     let inode = || room.path("reports/loose.csv").metadata().expect("a report").ino();
     let before = inode();

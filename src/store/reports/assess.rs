@@ -4,8 +4,7 @@
 //! can be distinguished from what somebody else has written, and are cut off. Anything else was not written by
 //! gridmark: it is set aside, and the report is rebuilt.
 
-use crate::model::rows::{CASE_HEADER, CaseRows, SUBMISSION_HEADER, SUBMISSIONS};
-use crate::model::submission::Name;
+use crate::model::rows::{CaseRows, header_of};
 use crate::model::words::counted;
 use crate::store::ledger::{self, Ledger, OpenClaim, Report};
 use std::collections::HashSet;
@@ -94,11 +93,7 @@ pub fn assess(ledger: &Ledger, report: &Report, path: &Path) -> Result<Condition
     let more = found.len() - report.length;
     Ok(if more == 0 {
         Condition::AsCommitted
-    } else if Uncommitted::rows(ledger.claims().open()?).explain(
-        &report.path,
-        path,
-        report.length,
-    )? {
+    } else if Uncommitted::rows(ledger.claims().open()?).explain(report, path)? {
         Condition::Tail(more)
     } else {
         Condition::Changed(Change::Longer(more))
@@ -133,9 +128,10 @@ impl Uncommitted {
         Uncommitted { prefixes: claims.iter().flat_map(both).collect() }
     }
 
-    /// Whether everything behind the first `committed` bytes of the report at `path` may be rows of ours,
-    /// of which the last may be torn.
-    fn explain(&self, report: &Name, path: &Path, committed: u64) -> io::Result<bool> {
+    /// Whether everything behind what is committed of the report at `path` may be rows of ours, of which the
+    /// last may be torn.
+    fn explain(&self, report: &Report, path: &Path) -> io::Result<bool> {
+        let committed = report.length;
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(committed.saturating_sub(1)))?;
         let mut file = BufReader::new(file);
@@ -146,10 +142,7 @@ impl Uncommitted {
                 return Ok(false);
             }
         }
-        let mut header = (committed == 0).then_some(match report.as_bytes() {
-            SUBMISSIONS => SUBMISSION_HEADER,
-            _ => CASE_HEADER,
-        });
+        let mut header = (committed == 0).then(|| header_of(&report.path, report.bom));
         loop {
             line.clear();
             if file.by_ref().take(ROW_BYTES_MAX).read_until(b'\n', &mut line)? == 0 {
@@ -158,7 +151,9 @@ impl Uncommitted {
             let is_ours = match (header.take(), line.last()) {
                 (Some(header), Some(b'\n')) => line == header.as_bytes(),
                 (None, Some(b'\n')) => self.prefixes.contains(prefix_of(&line)),
-                (header, _) => return Ok(is_zeros(&mut file)? && self.is_torn(header, &line)),
+                (header, _) => {
+                    return Ok(is_zeros(&mut file)? && self.is_torn(header.as_deref(), &line));
+                }
             };
             if !is_ours {
                 return Ok(false);

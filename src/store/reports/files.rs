@@ -4,6 +4,7 @@ use super::aside::set_aside;
 use super::assess::{self, Change, Condition, assess};
 use super::rebuild::OpenFile;
 use crate::model::escape;
+use crate::model::rows::header_of;
 use crate::model::submission::{Name, Signature};
 use crate::store::durable::{Changes, FileSystems};
 use crate::store::fail_point::Point;
@@ -40,6 +41,8 @@ pub struct ReportFiles {
     file_systems: FileSystems,
     /// How many reports are kept open from commit to commit.
     open_max: usize,
+    /// Whether new reports begin with a byte-order mark.
+    bom: bool,
     open: HashMap<Name, OpenReport>,
     /// How we left or found those that are not open.
     closed: HashMap<Name, Signature>,
@@ -58,6 +61,8 @@ struct OpenReport {
     committed: u64,
     /// Its length with what was appended since.
     length: u64,
+    /// Whether it begins with a byte-order mark.
+    bom: bool,
     /// How we left it.
     left: Signature,
     /// Whether something was written in part, by us: then it is longer than it should be.
@@ -65,7 +70,8 @@ struct OpenReport {
 }
 
 impl ReportFiles {
-    /// The reports in this folder. Those that the ledger marks as damaged are to be rebuilt.
+    /// The reports in this folder. Those that the ledger marks as damaged are to be rebuilt; new ones begin
+    /// with a byte-order mark if `bom` says so.
     ///
     /// # Errors
     ///
@@ -74,6 +80,7 @@ impl ReportFiles {
         folder: PathBuf,
         ledger: Arc<Ledger>,
         open_max: usize,
+        bom: bool,
     ) -> Result<ReportFiles, Error> {
         let file_systems = FileSystems::default();
         let failed = |source| Error::Report { report: escape::path(&folder).to_string(), source };
@@ -87,6 +94,7 @@ impl ReportFiles {
             ledger,
             file_systems,
             open_max,
+            bom,
             open: HashMap::new(),
             closed: HashMap::new(),
             changes: Changes::default(),
@@ -114,9 +122,9 @@ impl ReportFiles {
 
     /// This report was rebuilt: the file is in its place and holds everything that is committed to it. It is
     /// kept open, so that the next change is noticed.
-    pub(super) fn rebuilt(&mut self, name: &Name, OpenFile { file, left }: OpenFile) {
+    pub(super) fn rebuilt(&mut self, name: &Name, OpenFile { file, left, bom }: OpenFile) {
         let length = left.bytes;
-        let report = OpenReport { file, committed: length, length, left, torn: false };
+        let report = OpenReport { file, committed: length, length, bom, left, torn: false };
         self.damaged.remove(name);
         emit::damaged_reports(self.damaged.len());
         // Only a commit makes room, and there may be none for long.
@@ -161,7 +169,7 @@ impl ReportFiles {
             new.push(name.clone());
         }
         if !new.is_empty() {
-            self.ledger.reports().introduce(&new)?;
+            self.ledger.reports().introduce(&new, self.bom)?;
             Point::ReportsIntroduced.pass();
         }
         Ok(())
@@ -176,13 +184,13 @@ impl ReportFiles {
         }
     }
 
-    /// Appends rows to a report that was introduced, with the header first if it is new. Returns how many
+    /// Appends rows to a report that was introduced, with its header first if it is new. Returns how many
     /// bytes; none if the report is to be rebuilt.
     ///
     /// # Errors
     ///
     /// If it cannot be written, or the ledger cannot be used.
-    pub fn append(&mut self, name: &Name, header: &str, rows: &[Vec<u8>]) -> Result<u64, Error> {
+    pub fn append(&mut self, name: &Name, rows: &[Vec<u8>]) -> Result<u64, Error> {
         if self.damaged.contains(name) || !self.make_open(name)? {
             return Ok(0);
         }
@@ -190,7 +198,7 @@ impl ReportFiles {
             return Ok(0);
         };
         let before = report.length;
-        report.append_all(header, rows).map_err(of(name))?;
+        report.append_all(name, rows).map_err(of(name))?;
         Ok(report.length - before)
     }
 
@@ -250,8 +258,8 @@ impl ReportFiles {
         }
         self.closed.remove(name);
         let left = Signature::of(&file.metadata().map_err(of(name))?);
-        let committed = report.length;
-        let opened = OpenReport { file, committed, length: committed, left, torn: false };
+        let (committed, bom) = (report.length, report.bom);
+        let opened = OpenReport { file, committed, length: committed, bom, left, torn: false };
         self.open.insert(name.clone(), opened);
         Ok(true)
     }
@@ -370,8 +378,8 @@ impl OpenReport {
         self.length == self.committed && !self.torn
     }
 
-    fn append_all(&mut self, header: &str, rows: &[Vec<u8>]) -> io::Result<()> {
-        let header = if self.length == 0 { header } else { "" };
+    fn append_all(&mut self, name: &Name, rows: &[Vec<u8>]) -> io::Result<()> {
+        let header = if self.length == 0 { header_of(name, self.bom) } else { String::new() };
         self.torn = true;
         for block in std::iter::once(header.as_bytes()).chain(rows.iter().map(Vec::as_slice)) {
             Point::RowsHalfAppended.pass_or(|| {
@@ -399,6 +407,7 @@ impl OpenReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::rows::CASE_HEADER;
     use crate::store::ledger::Commit;
     use std::fs;
 
@@ -409,12 +418,12 @@ mod tests {
             folder
         };
         let ledger = Ledger::open(&folder("state").join("ledger.db")).expect("a ledger");
-        ReportFiles::open(folder("reports"), Arc::new(ledger), 8).expect("reports")
+        ReportFiles::open(folder("reports"), Arc::new(ledger), 8, false).expect("reports")
     }
 
     fn commit(files: &mut ReportFiles, name: &Name, row: &str) -> u64 {
         files.introduce([name].into_iter()).expect("introduced");
-        let bytes = files.append(name, "a header\n", &[row.into()]).expect("appended");
+        let bytes = files.append(name, &[row.into()]).expect("appended");
         files.sync().expect("synced");
         let commit = Commit { report_lengths: files.lengths(), ..Commit::default() };
         files.ledger.commit(&commit).expect("committed");
@@ -427,20 +436,21 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let mut files = files(root.path());
         let name = Name::from_bytes(*b"p.csv");
-        assert_eq!(commit(&mut files, &name, "a row\n"), 15);
+        let length = CASE_HEADER.len() as u64 + 6;
+        assert_eq!(commit(&mut files, &name, "a row\n"), length);
         let path = root.path().join("reports/p.csv");
         // As a program saves in place from which a row was removed.
-        fs::write(&path, "a header\n").expect("written");
+        fs::write(&path, CASE_HEADER).expect("written");
         assert_eq!(commit(&mut files, &name, "another row\n"), 0);
-        assert_eq!(fs::read_to_string(&path).expect("the report"), "a header\n");
+        assert_eq!(fs::read_to_string(&path).expect("the report"), CASE_HEADER);
         assert_eq!(files.damaged.len(), 1);
         assert_eq!(files.next_to_rebuild(), Some(name.clone()));
         assert_eq!(files.next_to_rebuild(), None);
         let report = files.ledger.reports().get(&name).expect("the ledger").expect("a report");
-        assert_eq!((report.length, report.whole), (15, false));
+        assert_eq!((report.length, report.whole), (length, false));
         // The next process knows that it has to be rebuilt.
         let ledger = Arc::clone(&files.ledger);
-        let mut next = ReportFiles::open(files.folder, ledger, 8).expect("reports");
+        let mut next = ReportFiles::open(files.folder, ledger, 8, false).expect("reports");
         assert_eq!(next.next_to_rebuild(), Some(name));
     }
 
@@ -451,11 +461,11 @@ mod tests {
         let name = Name::from_bytes(*b"p.csv");
         commit(&mut files, &name, "a row\n");
         let ledger = Arc::clone(&files.ledger);
-        let mut next = ReportFiles::open(files.folder, ledger, 8).expect("reports");
+        let mut next = ReportFiles::open(files.folder, ledger, 8, false).expect("reports");
         next.check(&name).expect("checked");
         // Of the same length, and another file, so that the clock's resolution does not matter.
         let path = root.path().join("reports/p.csv");
-        fs::write(path.with_extension("new"), "a header\nA ROW\n").expect("written");
+        fs::write(path.with_extension("new"), format!("{CASE_HEADER}A ROW\n")).expect("written");
         fs::rename(path.with_extension("new"), &path).expect("renamed");
         assert_eq!(commit(&mut next, &name, "another row\n"), 0);
         assert_eq!(next.next_to_rebuild(), Some(name));
@@ -470,7 +480,7 @@ mod tests {
         files.open_max = 1;
         files.make_room(|_| false);
         let path = root.path().join("reports/p.csv");
-        fs::write(path.with_extension("new"), "a header\nA ROW\n").expect("written");
+        fs::write(path.with_extension("new"), format!("{CASE_HEADER}A ROW\n")).expect("written");
         fs::rename(path.with_extension("new"), &path).expect("renamed");
         files.check(&name).expect("checked");
         assert_eq!(commit(&mut files, &name, "another row\n"), 0);
@@ -483,10 +493,11 @@ mod tests {
         let mut files = files(root.path());
         let name = Name::from_bytes(*b"p.csv");
         commit(&mut files, &name, "a row\n");
-        files.append(&name, "a header\n", &[b"lost\n".to_vec()]).expect("appended");
+        files.append(&name, &[b"lost\n".to_vec()]).expect("appended");
         files.roll_back();
         let path = root.path().join("reports/p.csv");
-        assert_eq!(fs::read_to_string(path).expect("the report"), "a header\na row\n");
+        let text = fs::read_to_string(path).expect("the report");
+        assert_eq!(text, format!("{CASE_HEADER}a row\n"));
         assert_eq!(files.damaged.len(), 0);
     }
 
@@ -498,7 +509,7 @@ mod tests {
             let name = Name::from_bytes(format!("{i}.csv"));
             let file = File::create(files.path_of(&name)).expect("a file");
             let left = Signature::of(&file.metadata().expect("the file"));
-            files.rebuilt(&name, OpenFile { file, left });
+            files.rebuilt(&name, OpenFile { file, left, bom: false });
         }
         assert_eq!(files.open.len(), files.open_max);
         assert_eq!(files.closed.len(), files.open_max);

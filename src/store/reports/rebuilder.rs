@@ -260,9 +260,10 @@ mod tests {
         let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine());
         let archive = Arc::new(archive.expect("an archive"));
         let name = Name::from_bytes(*b"loose.csv");
-        ledger.reports().introduce(std::slice::from_ref(&name)).expect("introduced");
+        ledger.reports().introduce(std::slice::from_ref(&name), false).expect("introduced");
         ledger.reports().mark_damaged(&name).expect("marked");
-        let files = ReportFiles::open(paths.reports(), Arc::clone(&ledger), 8).expect("reports");
+        let files =
+            ReportFiles::open(paths.reports(), Arc::clone(&ledger), 8, false).expect("reports");
         let reports = Arc::new(SharedReports::new(files));
         reports.close();
         let health = Arc::new(Health::default());

@@ -350,6 +350,110 @@ fn rows_of_a_submission_that_failed_half_way_are_rebuilt_from_quarantine() {
     assert_eq!(sandbox.report_bytes(), before);
 }
 
+/// Promise P2.
+#[test]
+fn rows_of_a_submission_that_failed_half_way_are_rebuilt_from_a_later_attempt() {
+    let mut sandbox = killed_half_way("p");
+    sandbox.set("grade.tries_max", 1);
+    sandbox.ledger().execute("UPDATE submissions SET tries = 1", []).unwrap();
+    sandbox.once();
+    assert!(sandbox.has("quarantine/p"));
+    // Another file of that name comes before the one that failed is handed in again.
+    sandbox.rename_in("p", classic(7, "Y"));
+    grade(&mut sandbox);
+    assert_eq!(sandbox.run("retry", &["--all"]).code, Some(0));
+    grade(&mut sandbox);
+    let attempts = sandbox.submissions().into_iter().map(|row| row.columns(&["attempt", "status"]));
+    assert_eq!(attempts.collect::<Vec<_>>(), ["1|failed", "2|graded", "3|graded"]);
+    let before = sandbox.report_bytes();
+    sandbox.verifies();
+    fs::remove_dir_all(sandbox.path("reports")).unwrap();
+    verify(&sandbox, &["--repair"], 0);
+    assert_eq!(sandbox.report_bytes(), before);
+    // Without that file the rows are left out, and it is said whose they are.
+    fs::remove_file(sandbox.path("archive/p~3")).unwrap();
+    let output = verify(&sandbox, &NOTHING, 1);
+    assert_eq!(lines_with(&output, "its file is gone").len(), 2, "{output}");
+}
+
+#[test]
+fn reports_begin_with_a_byte_order_mark_if_they_are_to_and_the_setting_may_change() {
+    const BOM: &str = "\u{feff}";
+    let mut sandbox = Sandbox::new();
+    let begins = |sandbox: &Sandbox, report: &str| {
+        sandbox.text(Path::new("reports").join(report)).starts_with(&format!("{BOM}submission,"))
+    };
+    sandbox.rename_in("old/Müller", classic(1, "YN"));
+    grade(&mut sandbox);
+    sandbox.set("publish.csv_bom", true);
+    for folder in ["old", "new"] {
+        sandbox.rename_in(format!("{folder}/Müller 2"), classic(2, "YN"));
+    }
+    grade(&mut sandbox);
+    let of = |sandbox: &Sandbox| {
+        ["submissions.csv", "folders/old.csv", "folders/new.csv"].map(|it| begins(sandbox, it))
+    };
+    // What was begun without stays without.
+    assert_eq!(of(&sandbox), [false, false, true]);
+    assert_eq!(sandbox.rows("folders/new.csv")[0].get("submission"), "new/Müller 2");
+    sandbox.verifies();
+    let before = sandbox.report_bytes();
+    for setting in [true, false] {
+        sandbox.set("publish.csv_bom", setting);
+        fs::remove_dir_all(sandbox.path("reports")).unwrap();
+        sandbox.rename_in("new/unreadable", "x");
+        if setting {
+            verify(&sandbox, &["--repair"], 0);
+            assert_eq!(sandbox.report_bytes(), before);
+            fs::remove_file(sandbox.path("inbox/new/unreadable")).unwrap();
+        }
+        grade(&mut sandbox);
+        sandbox.verifies();
+        assert_eq!(of(&sandbox), [false, false, true]);
+    }
+    // A lost ledger is noticed all the same.
+    sandbox.set("publish.csv_bom", true);
+    verify(&sandbox, &["--rebuild", "submissions", "old"], 0);
+    assert_eq!(of(&sandbox), [true, true, true]);
+    sandbox.verifies();
+    let report = sandbox.path("reports/folders/old.csv");
+    let text = fs::read_to_string(&report).unwrap();
+    fs::write(&report, text.trim_start_matches(BOM)).unwrap();
+    let output = verify(&sandbox, &["old"], 1);
+    assert!(output.contains("old.csv: it has"), "{output}");
+    fs::write(&report, text.trim_start_matches(BOM).to_owned() + "xyz").unwrap();
+    let output = verify(&sandbox, &["old"], 1);
+    assert!(output.contains("it should begin with a byte-order mark"), "{output}");
+    verify(&sandbox, &["--repair", "old"], 0);
+    assert_eq!(fs::read_to_string(&report).unwrap(), text);
+    sandbox.set("publish.csv_bom", false);
+    verify(&sandbox, &["--rebuild", "old"], 0);
+    assert_eq!(of(&sandbox), [true, false, true]);
+    sandbox.verifies();
+    fs::remove_file(sandbox.path("state/ledger.db")).unwrap();
+    let ended = sandbox.once();
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("it was lost"), "{ended:?}");
+}
+
+#[test]
+fn a_crash_before_the_first_commit_leaves_a_byte_order_mark_that_is_recognised() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("publish.csv_bom", true);
+    sandbox.write("archive/p", hexudoku(1));
+    sandbox.once();
+    let report = "INSERT INTO reports (path, length, bom) VALUES ('loose.csv', 0, 1)";
+    for torn in ["\u{feff}submission,att", "\u{feff}"] {
+        sandbox.claim("p", "p", 1, hexudoku(1).len());
+        sandbox.ledger().execute(report, []).unwrap();
+        sandbox.write("reports/loose.csv", torn);
+        grade(&mut sandbox);
+        assert_eq!(sandbox.rows("loose.csv").len(), 1);
+        assert!(!sandbox.has("reports/loose.csv.aside-1"));
+        sandbox.ledger().execute_batch("DELETE FROM submissions; DELETE FROM reports;").unwrap();
+        fs::remove_file(sandbox.path("reports/submissions.csv")).unwrap();
+    }
+}
+
 #[test]
 fn a_large_file_that_is_gone_between_a_crash_and_the_next_start_is_failed_and_not_forgotten() {
     let mut sandbox = killed_half_way("p");

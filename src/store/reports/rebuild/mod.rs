@@ -14,7 +14,7 @@ use source::Streams;
 
 use crate::config::Settings;
 use crate::model::escape;
-use crate::model::rows::{CASE_HEADER, SUBMISSION_HEADER, SUBMISSIONS, submission_row};
+use crate::model::rows::{SUBMISSIONS, header_of, submission_row};
 use crate::model::submission::{Name, Rules, Signature, Tally};
 use crate::store::archive::Archive;
 use crate::store::durable::sync_new_file;
@@ -87,13 +87,8 @@ pub struct OpenFile {
     pub file: File,
     /// Its signature when its bytes were known to be right.
     pub left: Signature,
-}
-
-impl OpenFile {
-    fn of(file: File) -> io::Result<OpenFile> {
-        let left = Signature::of(&file.metadata()?);
-        Ok(OpenFile { file, left })
-    }
+    /// Whether it begins with a byte-order mark.
+    pub bom: bool,
 }
 
 /// Where the rows of a report go, in their order.
@@ -144,6 +139,8 @@ pub struct Cursor {
 /// A report that is being rebuilt, in a file beside its place.
 pub struct Part {
     report: Name,
+    /// Whether it begins with a byte-order mark.
+    bom: bool,
     /// The report, the file that is written, and the folder of both.
     path: PathBuf,
     part: PathBuf,
@@ -193,13 +190,17 @@ impl Rebuild {
         Rebuild { is_parallel: true, ..self }
     }
 
-    /// Rebuilds a report from beginning to end. What stands in its place is set aside.
+    /// Rebuilds a report from beginning to end, with a byte-order mark or without one, or as it was if `bom` does
+    /// not say. What stands in its place is set aside.
     ///
     /// # Errors
     ///
     /// If it cannot be written, or the ledger cannot be used; the report stays marked as damaged.
-    pub fn rebuild(&self, report: &Name) -> Result<Rebuilt, Error> {
-        self.ledger.reports().mark_damaged(report)?;
+    pub fn rebuild(&self, report: &Name, bom: Option<bool>) -> Result<Rebuilt, Error> {
+        match bom {
+            Some(bom) => self.ledger.reports().set_bom(report, bom)?,
+            None => self.ledger.reports().mark_damaged(report)?,
+        }
         Point::ReportDamaged.pass();
         let mut part = self.begin(report)?;
         while self.step(&mut part)? {}
@@ -218,10 +219,12 @@ impl Rebuild {
         let part = beside(&path, ".part");
         let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
         make_folders(&folder).map_err(failed)?;
+        let bom = self.has_bom(report)?;
         let mut out = BufWriter::new(new_part(&part, &path, &folder).map_err(failed)?);
-        out.write_all(header_of(report).as_bytes()).map_err(failed)?;
+        out.write_all(header_of(report, bom).as_bytes()).map_err(failed)?;
         Ok(Part {
             report: report.clone(),
+            bom,
             path,
             part,
             folder,
@@ -262,12 +265,13 @@ impl Rebuild {
     ///
     /// If it cannot be written, or the ledger cannot be used.
     pub fn finish(&self, part: Part) -> Result<(Rebuilt, OpenFile), Error> {
-        let Part { report, path, part, folder, out, same, .. } = part;
+        let Part { report, bom, path, part, folder, out, same, .. } = part;
         let failed = |source| Error::Report { path: path.clone(), source };
         let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
         file.sync_all().map_err(failed)?;
         Point::ReportWritten.pass();
-        let file = OpenFile::of(file).map_err(failed)?;
+        let left = Signature::of(&file.metadata().map_err(failed)?);
+        let file = OpenFile { file, left, bom };
         let length = file.left.bytes;
         let there = path.symlink_metadata().map(|found| Signature::of(&found)).ok();
         // The same bytes are replaced all the same: the system may have dropped some that it could not write.
@@ -304,7 +308,7 @@ impl Rebuild {
     /// If the sink fails, the ledger cannot be read, or a file changes while it is read.
     pub fn rows_of(&self, report: &Name, sink: &mut impl Sink) -> Result<(), Error> {
         let failed = |source| Error::Report { path: self.path_of(report), source };
-        sink.rows(header_of(report).as_bytes()).map_err(failed)?;
+        sink.rows(header_of(report, self.has_bom(report)?).as_bytes()).map_err(failed)?;
         let mut cursor = Cursor::default();
         while self.next_rows(report, &mut cursor, sink)? {}
         Ok(())
@@ -348,10 +352,10 @@ impl Rebuild {
     fn path_of(&self, report: &Name) -> PathBuf {
         self.reports.join(report.as_path())
     }
-}
 
-fn header_of(report: &Name) -> &'static str {
-    if report.as_bytes() == SUBMISSIONS { SUBMISSION_HEADER } else { CASE_HEADER }
+    fn has_bom(&self, report: &Name) -> Result<bool, Error> {
+        Ok(self.ledger.reports().get(report)?.is_some_and(|report| report.bom))
+    }
 }
 
 /// A new file for the report at `path` in `folder`, which is called `part` until it is complete. If the

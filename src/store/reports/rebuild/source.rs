@@ -191,9 +191,30 @@ impl Rebuild {
         Ok((file, found))
     }
 
-    /// Opens a large submission, if what was graded of it is what it holds.
+    /// Opens a large submission, if what was graded of it is what it holds. One that failed half-way may have
+    /// been handed in again: then the file of a later attempt holds it.
     fn stream(&self, record: &Record) -> Result<Stream, Trouble> {
-        let (mut file, before) = self.open(record)?;
+        let has_failed = record.finished.as_ref().is_some_and(|done| done.status == Status::Failed);
+        match self.stream_from(record, record) {
+            Err(Trouble::Gap(why)) if has_failed => {
+                let attempts = self.ledger.records().of_name(&record.claimed.name);
+                let attempts = attempts.map_err(|error| Trouble::Retry(io::Error::other(error)))?;
+                let is_later = |other: &&Record| other.claimed.attempt > record.claimed.attempt;
+                for later in attempts.iter().filter(is_later) {
+                    match self.stream_from(record, later) {
+                        Err(Trouble::Gap(_)) => {}
+                        found => return found,
+                    }
+                }
+                Err(Trouble::Gap(why))
+            }
+            found => found,
+        }
+    }
+
+    /// The same from the file of this attempt.
+    fn stream_from(&self, record: &Record, holder: &Record) -> Result<Stream, Trouble> {
+        let (mut file, before) = self.open(holder)?;
         let finished = record.finished.as_ref();
         let whole = finished.and_then(|done| done.blake3.map(|blake3| (done.bytes, blake3)));
         let graded = whole.or(record.graded.map(|graded| (graded.bytes, graded.blake3)));
