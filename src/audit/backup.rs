@@ -134,7 +134,7 @@ pub fn backup(
         links,
     };
     let mut copied = Copied::default();
-    ledger.records().for_each_place(|place, has_failed| {
+    ledger.records().for_each_place(|_, place, has_failed| {
         backup.submission(place, has_failed, &mut copied)?;
         on_file();
         Ok::<(), Error>(())

@@ -5,23 +5,28 @@ use super::draw::Ink;
 use super::listing::{Listing, Output, Style, summary};
 use super::screen::Screen;
 use super::table::Table;
-use super::walk::{self, Submission};
-use super::{Error, print_error, tier};
-use crate::config::{Intake, Publish};
+use super::target::ServiceArgs;
+use super::walk::{self, Found, Submission};
+use super::{Error, print_error};
+use crate::model::escape;
+use crate::model::marking::limits;
 use crate::model::rows::CaseRows;
 use crate::model::submission::Tally;
 use gridmark_core::board::{Mark, Verdict};
-use gridmark_core::format::{Limits, kind_by_name};
-use gridmark_core::judge::Judge;
+use gridmark_core::format::kind_by_name;
+use gridmark_core::judge::{Judge, Tier};
 use std::fs::File;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The arguments of `gridmark grade`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit code: 0 if all is right, 1 if something is wrong or unreadable, \
-                        2 if something could not be graded.")]
+#[command(after_help = "\
+Files are graded by the settings of the service, whether it runs or not. A file in its archive or its
+quarantine has the name and the attempt in the rows that it has in the service's reports; any other
+file has its path for a name, and is attempt 1.
+
+Exit code: 0 if all is right, 1 if something is wrong or unreadable, 2 if something could not be graded.")]
 pub struct Args {
     /// Files, or folders of files
     #[arg(required = true, value_name = "PATH")]
@@ -33,7 +38,12 @@ pub struct Args {
     /// Explain every case that is not right, however many there are in a file
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    service: ServiceArgs,
 }
+
+/// How many files that are left alone are named.
+const IGNORED_NAMED_MAX: usize = 3;
 
 /// The exit code if something is wrong or unreadable.
 const NOT_RIGHT: u8 = 1;
@@ -59,9 +69,11 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
 }
 
 fn grade_all(args: &Args) -> Result<ExitCode, Error> {
-    let (submissions, troubles) = walk::submissions(&args.paths, &Intake::default());
-    let mut trouble = !troubles.is_empty();
-    troubles.iter().for_each(|trouble| print_error(&trouble.with_causes()));
+    let settings = args.service.settings()?;
+    let Found { files: submissions, ignored, errors } = walk::submissions(&args.paths, &settings)?;
+    let mut trouble = !errors.is_empty();
+    errors.iter().for_each(|error| print_error(&error.with_causes()));
+    print_ignored(&ignored);
     if submissions.is_empty() {
         if !trouble {
             print_error("there is no file to grade");
@@ -69,14 +81,16 @@ fn grade_all(args: &Args) -> Result<ExitCode, Error> {
         return Ok(ExitCode::from(NOT_GRADED));
     }
 
-    let names = submissions.iter().map(|submission| submission.name.to_string());
+    let names = submissions.iter().map(|submission| escape::path(&submission.path).to_string());
     let names = names.collect::<Vec<_>>();
     let style = Style::new(names.iter().map(String::as_str), args.all, Ink::of_stdout());
-    let table = args.csv.as_deref().map(Table::create).transpose()?;
+    let bom = settings.publish.csv_bom;
+    let table = args.csv.as_deref().map(|path| Table::create(path, bom)).transpose()?;
     let shows = !table.as_ref().is_some_and(Table::is_on_stdout);
     let bytes = submissions.iter().map(|submission| submission.bytes).sum();
     let screen = Screen::new(bytes, shows);
-    let mut grading = Grading { judge: Judge::new(tier()?), marks: Vec::new(), screen, table };
+    let tier = Tier::from_setting(&settings.grade.tier).map_err(crate::service::Error::from)?;
+    let mut grading = Grading { judge: Judge::new(tier), marks: Vec::new(), screen, table };
     grading.screen.show(&style.head())?;
     let mut total = Tally::default();
     for (submission, name) in submissions.iter().zip(&names) {
@@ -103,6 +117,20 @@ fn grade_all(args: &Args) -> Result<ExitCode, Error> {
     })
 }
 
+/// Names files that were left alone, since one of them may be meant.
+fn print_ignored(ignored: &[PathBuf]) {
+    if ignored.is_empty() {
+        return;
+    }
+    let named = ignored.iter().take(IGNORED_NAMED_MAX).map(|path| escape::path(path).to_string());
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = match ignored.len().saturating_sub(IGNORED_NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    print_error(&format!("left alone, by intake.ignored: {named}{more}"));
+}
+
 /// The state of a run: how files are graded and where their marks go.
 struct Grading {
     judge: Judge,
@@ -115,9 +143,10 @@ impl Grading {
     fn grade(&mut self, submission: &Submission, mut listing: Listing<'_>) -> Result<Tally, Error> {
         let path = &submission.path;
         let file = File::open(path).map_err(Error::io("read", path))?;
-        let forced = kind_by_name(path.as_os_str().as_bytes());
-        let rows = CaseRows::new(&submission.name, 1, Publish::default().neutralise_formulas);
-        let mut chunks = Chunks::new(path, file, forced, Limits::default());
+        let Submission { name, attempt, rules, .. } = submission;
+        let forced = kind_by_name(name.as_bytes());
+        let rows = CaseRows::new(name, *attempt, rules.neutralise_formulas);
+        let mut chunks = Chunks::new(path, file, forced, limits(rules));
         let mut offset = 0;
         while let Some(chunk) = chunks.next()? {
             chunk.mark(self.judge, &mut self.marks);

@@ -1,7 +1,7 @@
 //! `gridmark grade --csv`: rows of case reports in a file or on standard output.
 
 use super::Error;
-use crate::model::rows::{CASE_HEADER, CaseRows};
+use crate::model::rows::{BOM, CASE_HEADER, CaseRows};
 use gridmark_core::Kind;
 use gridmark_core::board::Mark;
 use rustix::fs::{fstat, stat};
@@ -26,8 +26,8 @@ enum Target {
 
 impl Table {
     /// A table on standard output for `-` (or `/dev/stdout`, or the file that it is redirected to), else
-    /// in a new file, or in an existing pipe or device.
-    pub(super) fn create(path: &Path) -> Result<Table, Error> {
+    /// in a new file, or in an existing pipe or device; with a byte-order mark if `bom` says so.
+    pub(super) fn create(path: &Path, bom: bool) -> Result<Table, Error> {
         let to = if path == Path::new("-") || is_stdout(path) {
             Target::Stdout
         } else {
@@ -39,7 +39,8 @@ impl Table {
             };
             Target::File { path: path.to_owned(), file }
         };
-        Ok(Table { to, rows: CASE_HEADER.into() })
+        let bom = if bom { BOM } else { "" };
+        Ok(Table { to, rows: [bom, CASE_HEADER].concat().into_bytes() })
     }
 
     /// Whether the rows go to standard output, so that nothing else may go there.

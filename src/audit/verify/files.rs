@@ -18,7 +18,7 @@ impl Verify<'_> {
     pub(super) fn check_files(&self) -> Result<(), Error> {
         let hasher = RandomState::new();
         let (mut archived, mut failed, mut notes) = (Paths::new(), Paths::new(), Paths::new());
-        self.ledger.records().for_each_place(|place, has_failed| {
+        self.ledger.records().for_each_place(|_, place, has_failed| {
             if has_failed {
                 failed.insert(hasher.hash_one(place));
                 notes.insert(hasher.hash_one(note_name(place)));

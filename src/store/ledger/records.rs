@@ -119,22 +119,24 @@ impl Records<'_> {
         count.map(|count: i64| count as u64)
     }
 
-    /// Calls `each` with the place of every submission in archive or quarantine, and whether it failed.
+    /// Calls `each` with the number of every submission, its place in archive or quarantine, and whether it
+    /// failed, oldest first.
     ///
     /// # Errors
     ///
     /// If the ledger cannot be read, or `each` fails.
     pub fn for_each_place<E: From<Error>>(
         &self,
-        mut each: impl FnMut(&Name, bool) -> Result<(), E>,
+        mut each: impl FnMut(i64, &Name, bool) -> Result<(), E>,
     ) -> Result<(), E> {
         let connection = self.0.connection();
         let failed = |error| E::from(self.0.sqlite(error));
-        let places = "SELECT archived_as, state = 'failed' FROM submissions";
+        let places = "SELECT id, archived_as, state = 'failed' FROM submissions ORDER BY id";
         let mut query = connection.prepare(places).map_err(failed)?;
         let mut rows = query.query([]).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
-            each(&row.get(0).map_err(failed)?, row.get(1).map_err(failed)?)?;
+            let (id, place) = (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
+            each(id, &place, row.get(2).map_err(failed)?)?;
         }
         Ok(())
     }

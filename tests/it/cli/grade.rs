@@ -187,6 +187,8 @@ fn only_files_that_would_be_taken_are_graded() {
         lines.collect::<Vec<_>>()
     };
     let done = gridmark(folder.path(), &["grade", "."], "");
+    let left = "gridmark: left alone, by intake.ignored: .hidden, half.part, old~ and 1 more\n";
+    assert_eq!(done.stderr, left);
     assert_eq!(names(done), ["b.txt", "sub/a.txt"]);
     // What people name is what they mean.
     let done = gridmark(folder.path(), &["grade", "link.txt", ".hidden", "./sub"], "");

@@ -1,7 +1,7 @@
 //! Where submissions lie once they are taken, and that nothing is ever overwritten.
 
 use crate::kit::Sandbox;
-use crate::kit::cases::hexudoku;
+use crate::kit::cases::{classic, hexudoku};
 use crate::kit::needs::second_file_system;
 use crate::kit::reports::Row;
 use std::fs;
@@ -9,6 +9,38 @@ use std::path::Path;
 
 fn archived(row: &Row) -> String {
     row.columns(&["submission", "attempt", "filled", "archived_as"])
+}
+
+#[test]
+fn files_in_the_archive_are_graded_by_hand_with_the_rows_of_the_reports() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("grade.missing_cases_max", 1);
+    for (attempt, cases) in ["YN", "NYY", "Y"].into_iter().enumerate() {
+        let text = classic(attempt, cases);
+        // The last one ends inside a block.
+        let lines = text.lines().take(if attempt == 2 { 15 } else { 99 });
+        sandbox.rename_in(
+            "team/=p.classic",
+            lines.map(|line| format!("{line}\n")).collect::<String>(),
+        );
+        assert!(sandbox.once().status.success());
+    }
+    sandbox.unset("grade.missing_cases_max");
+    let report = sandbox.text("reports/folders/team.csv");
+    for path in ["archive", "archive/team", "./archive/../archive/team"] {
+        let graded = sandbox.run("grade", &[path, "--csv", "-"]);
+        let rows = |text: &str| {
+            let mut rows: Vec<String> = text.lines().map(str::to_owned).collect();
+            rows.sort();
+            rows
+        };
+        assert_eq!(graded.code, Some(1), "{graded:?}");
+        assert_eq!(rows(&graded.stdout), rows(&report), "{path}");
+    }
+    // Elsewhere the path is the name.
+    sandbox.write("elsewhere/p~2.classic", classic(1, "Y"));
+    let graded = sandbox.run("grade", &["elsewhere", "--csv", "-"]);
+    assert!(graded.stdout.contains("\nelsewhere/p~2.classic,1,1,classic,correct,Y,"), "{graded:?}");
 }
 
 /// Promise P1.
