@@ -9,6 +9,7 @@
 mod claiming;
 mod mailbox;
 mod probe;
+mod reported;
 mod rules;
 mod scanning;
 mod settling;

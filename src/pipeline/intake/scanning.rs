@@ -2,6 +2,7 @@
 //! and in between where hints of the watcher point.
 
 use super::mailbox::Mailbox;
+use super::reported::Reported;
 use super::rules::{LeftAlone, Rules};
 use super::walk::{Entry, Guide, Walk};
 use super::watch::{Armed, Hint, Watches};
@@ -10,17 +11,12 @@ use crate::model::escape;
 use crate::model::submission::Name;
 use crate::telemetry::emit::{self, ScanReason, WatchMode};
 use crate::telemetry::health::{Concern, Health};
-use std::collections::HashSet;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Names of entries left alone that are remembered, so that each is logged once; those beyond are
-/// counted and not logged.
-const REPORTED_MAX: usize = 4_096;
 
 /// A file of the inbox.
 pub(super) struct Found {
@@ -59,7 +55,7 @@ pub(super) struct Scanning {
     failed: u32,
     /// Folders that the last scan could not read.
     unreadable_folders: usize,
-    reported: HashSet<Name>,
+    reported: Reported,
 }
 
 impl Scanning {
@@ -81,7 +77,7 @@ impl Scanning {
             finished: 0,
             failed: 0,
             unreadable_folders: 0,
-            reported: HashSet::new(),
+            reported: Reported::default(),
         }
     }
 
@@ -188,9 +184,8 @@ impl Scanning {
     }
 
     fn ignore(&mut self, name: Name, reason: LeftAlone) {
-        if self.reported.len() < REPORTED_MAX && !self.reported.contains(&name) {
+        if self.reported.is_new(&name) {
             emit::ignored(&name, &self.watching.rules().explain(&name, reason));
-            self.reported.insert(name);
         }
     }
 
@@ -220,6 +215,9 @@ impl Scanning {
             return false;
         };
         emit::scan_finished(scan.started.elapsed(), scan.ignored);
+        if let Some(more) = self.reported.end_scan(Instant::now()) {
+            emit::more_ignored(more);
+        }
         self.finished += 1;
         self.unreadable_folders = scan.unreadable_folders;
         self.watching.walked();

@@ -76,6 +76,12 @@ pub fn ignored(name: &Name, why: &str) {
     info!(target: TARGET, %name, why, "left alone in the inbox");
 }
 
+/// So many more files and folders are left alone than are logged one by one.
+pub fn more_ignored(more: u64) {
+    info!(target: TARGET, more,
+        "more is left alone in the inbox than is logged by name; `gridmark why` says why");
+}
+
 /// Files were found that are ready to be taken.
 pub fn found(via: Via, files: usize) {
     metric::FOUND.add_for([via.word()], files as u64);
