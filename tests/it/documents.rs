@@ -318,6 +318,22 @@ fn every_http_path_is_in_the_table_and_no_other() {
 }
 
 #[test]
+fn json_that_is_shown_is_what_the_commands_read() {
+    use gridmark::service::http::{ReloadsAnswer, WhyAnswer};
+    let text = read("docs/metrics.md");
+    let [why, reloads] = blocks(&text, "json").collect::<Vec<_>>()[..] else {
+        panic!("an answer of each path");
+    };
+    // All of an answer is shown, and nothing else.
+    let why_shown: serde_json::Value = serde_json::from_str(why).unwrap();
+    let why: WhyAnswer = serde_json::from_str(why).unwrap();
+    assert_eq!(serde_json::to_value(why).unwrap(), why_shown);
+    let reloads_shown: serde_json::Value = serde_json::from_str(reloads).unwrap();
+    let reloads: ReloadsAnswer = serde_json::from_str(reloads).unwrap();
+    assert_eq!(serde_json::to_value(reloads).unwrap(), reloads_shown);
+}
+
+#[test]
 fn the_exit_codes_of_serve_are_those_of_its_help() {
     let codes = |text: &str| -> BTreeSet<u8> {
         let words = text.split(|c: char| !c.is_ascii_digit());
