@@ -116,8 +116,8 @@ pub struct Intake {
     pub watch: Watch,
     /// How long a closed file must be unchanged before it is taken, in milliseconds; 0 is at once.
     pub settle_ms: u64,
-    /// How long a file that was seen being written and not yet closed, or one that is empty, must
-    /// be unchanged before it is taken, in milliseconds.
+    /// How long a file that was seen being written and not yet closed, or one that is empty, closed or
+    /// not, must be unchanged before it is taken, in milliseconds.
     pub open_settle_ms: u64,
     /// The time between two scans of the inbox, in milliseconds.
     pub scan_every_ms: u64,

@@ -107,7 +107,8 @@ fn every_submission_has_a_row_with_its_hash_its_counts_and_its_place() {
 
 #[test]
 fn an_unreadable_file_is_one_case_with_its_place() {
-    let mut sandbox = Sandbox::started();
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.open_settle_ms", 100).start();
     sandbox.write("inbox/empty", "");
     sandbox.write("inbox/prose", "\n  Dear jury,\n");
     sandbox.write("inbox/blank", "\r\n\n \n");

@@ -26,6 +26,41 @@ fn a_slow_writer_is_graded_once_and_whole() {
     assert_eq!(sandbox.submissions().len(), 1);
 }
 
+/// Promise P3.
+///
+///
+/// As web folders of Windows and macOS do it: a file is created, closed, and filled a moment later.
+#[test]
+fn a_file_that_is_created_empty_and_filled_later_is_graded_once_and_whole() {
+    for watch in ["auto", "off"] {
+        let mut sandbox = Sandbox::new();
+        sandbox.set("intake.watch", watch).set("intake.open_settle_ms", 600_000).start();
+        sandbox.write("inbox/written", "");
+        sandbox.rename_in("renamed", "");
+        sandbox.write("outside/team/moved", "");
+        fs::rename(sandbox.path("outside/team"), sandbox.path("inbox/team")).unwrap();
+        // Longer than the settle time.
+        sandbox.wait_for_scans(4);
+        assert_eq!(sandbox.submissions(), [], "{watch}");
+        for name in ["written", "renamed", "team/moved"] {
+            fs::write(sandbox.path("inbox").join(name), hexudoku(4)).unwrap();
+        }
+        for row in sandbox.wait_for(3) {
+            assert_eq!(row.columns(&["attempt", "filled", "status"]), "1|4|graded", "{watch}");
+        }
+    }
+}
+
+/// An empty file may be all that is handed in.
+#[test]
+fn a_file_that_stays_empty_is_graded_after_the_longer_settle_time() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.open_settle_ms", 400).start();
+    sandbox.write("inbox/p", "");
+    let rows = sandbox.wait_for(1);
+    assert_eq!(rows[0].columns(&["attempt", "bytes", "status"]), "1|0|unreadable");
+}
+
 #[test]
 fn a_file_that_stays_open_is_graded_after_the_longer_settle_time() {
     let mut sandbox = Sandbox::new();

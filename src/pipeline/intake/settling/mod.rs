@@ -22,8 +22,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub(super) struct SettleTimes {
     /// A file that no process is known to write to.
     pub(super) settle: Duration,
-    /// A file that was written to and not closed, or an empty one, which may have been created a
-    /// moment ago.
+    /// A file that was written to and not closed, or an empty one: web folders create a file, close it, and
+    /// fill it later.
     pub(super) open: Duration,
 }
 
@@ -176,12 +176,12 @@ impl Waiting {
     }
 
     fn due(&self, times: SettleTimes) -> Instant {
-        let settled = match self.writer {
-            _ if self.moved => self.since,
-            Writer::Unknown | Writer::Writing if self.state.signature.bytes == 0 => {
-                self.since + times.open
-            }
-            _ => self.since + times.settle,
+        let settled = if self.state.signature.bytes == 0 {
+            self.since + times.open.max(times.settle)
+        } else if self.moved {
+            self.since
+        } else {
+            self.since + times.settle
         };
         self.not_before.map_or(settled, |not_before| settled.max(not_before))
     }

@@ -92,12 +92,20 @@ fn a_file_that_may_be_open_waits_as_long_as_an_open_one() {
 }
 
 #[test]
-fn an_empty_file_waits_longer_since_it_may_have_just_been_created() {
-    let mut files = Fixture::new();
+fn an_empty_file_waits_longer_since_it_may_be_filled_later() {
     let empty = state(0, -1);
-    assert!(!files.see(0, empty, None));
-    assert!(!files.see(3, empty, None), "its writer may only be slow");
-    assert!(files.see(4, empty, Some(Hint::Closed)), "its writer is not");
+    for hint in [None, Some(Hint::Written), Some(Hint::Closed), Some(Hint::Moved)] {
+        let mut files = Fixture::new();
+        assert!(!files.see(0, empty, hint), "{hint:?}");
+        assert!(!files.see(99, empty, hint), "{hint:?}");
+        assert!(files.see(101, empty, None), "{hint:?}");
+    }
+    // Never shorter than other files.
+    let times = SettleTimes { settle: seconds(7), open: seconds(5) };
+    let mut files = Fixture(Settling::new(times, 10), Instant::now());
+    assert!(!files.see(0, empty, Some(Hint::Closed)));
+    assert!(!files.see(6, empty, None));
+    assert!(files.see(8, empty, None));
 
     let mut files = Fixture::new();
     assert!(!files.see(0, empty, None));
