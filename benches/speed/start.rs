@@ -92,7 +92,7 @@ fn fill(root: &Root, size: &Size) {
     let mut summary = SUBMISSION_HEADER.to_owned();
     let mut add_submission = transaction
         .prepare(
-            "INSERT INTO submissions (name, attempt, archived_as, report, arrived_at, received_at,
+            "INSERT INTO submissions (name, attempt, archived_as, report, handed_in_at, received_at,
                  graded_at, bytes, blake3, state, kind, correct, wrong, unreadable, counted, filled,
                  step, rules, inode, modified_s, modified_ns)
              VALUES (?1, 1, ?1, ?2, 1, 1, 2, 10, zeroblob(32), 'graded', 'classic', 1, 0, 0, 0, 0,
@@ -116,7 +116,7 @@ fn fill(root: &Root, size: &Size) {
             let step = (folder * each + number + 1) as i64;
             add_submission.execute(params![name, report, step]).expect("a submission");
             rows.push_str(&format!("{name},1,1,classic,correct,Y,,,,,0,\n"));
-            summary.push_str(&format!("{name},1,,,10,,classic,1,1,0,0,0,0,graded,{name}\n"));
+            summary.push_str(&format!("{name},1,,,,10,,classic,1,1,0,0,0,0,graded,{name}\n"));
         }
         write(&report, &rows);
     }

@@ -22,8 +22,8 @@ pub const CASE_HEADER: &str =
     "submission,attempt,case,kind,verdict,answer,filled,blank,fault,at,faults,detail\n";
 
 /// The header of `submissions.csv`, with a row per submission.
-pub const SUBMISSION_HEADER: &str = "submission,attempt,received_at,graded_at,bytes,blake3,kind,\
-                                     cases,correct,wrong,unreadable,counted,filled,status,archived_as\n";
+pub const SUBMISSION_HEADER: &str = "submission,attempt,handed_in_at,received_at,graded_at,bytes,\
+                                     blake3,kind,cases,correct,wrong,unreadable,counted,filled,status,archived_as\n";
 
 /// The byte-order mark, by which some spreadsheets recognise UTF-8.
 pub const BOM: &str = "\u{FEFF}";
@@ -180,6 +180,7 @@ fn push_quoted(rows: &mut Vec<u8>, text: &str) {
 struct SubmissionRow<'a> {
     submission: &'a str,
     attempt: u32,
+    handed_in_at: String,
     received_at: String,
     graded_at: String,
     bytes: u64,
@@ -202,6 +203,7 @@ pub fn submission_row(claimed: &Claimed, done: &Finished, neutralise: bool) -> V
     record(&SubmissionRow {
         submission: &shown(&claimed.name),
         attempt: claimed.attempt,
+        handed_in_at: rfc_3339(claimed.handed_in.at_ms),
         received_at: rfc_3339(claimed.received_at_ms),
         graded_at: rfc_3339(done.graded_at_ms),
         bytes: done.bytes,

@@ -7,7 +7,7 @@
 //! To add a metric, add a row here and a function in `emit` that records it.
 
 use super::emit::{ReloadResult, ScanReason, Via, WatchMode};
-use crate::model::submission::Status;
+use crate::model::submission::{Doubt, Status};
 use gridmark_core::Kind;
 use gridmark_core::board::Verdict;
 use metrics::{Label, counter, gauge, histogram};
@@ -196,6 +196,10 @@ table! {
         "Files taken from the inbox.";
     Counter CLAIM_ERRORS, "gridmark_claim_errors_total", Count, [],
         "Failed tries to take a file.";
+    Counter ARRIVALS_IN_DOUBT, "gridmark_arrivals_in_doubt_total", Count, ["doubt": doubts],
+        "Files taken whose time of arrival is in doubt, by why.";
+    Counter CLOCK_STEPS, "gridmark_clock_steps_total", Count, [],
+        "Times that the clock was set.";
     Counter STILL_OPEN, "gridmark_still_open_total", Count, [],
         "Checks that left a settled file because a process had it open for writing.";
     Counter WRITERS_UNKNOWN, "gridmark_writers_unknown_total", Count, [],
@@ -279,6 +283,10 @@ fn verdicts() -> Vec<&'static str> {
 
 fn statuses() -> Vec<&'static str> {
     Status::ALL.map(Status::word).to_vec()
+}
+
+fn doubts() -> Vec<&'static str> {
+    Doubt::ALL.map(Doubt::word).to_vec()
 }
 
 fn vias() -> Vec<&'static str> {

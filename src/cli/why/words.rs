@@ -4,7 +4,7 @@ use super::fault::first_fault;
 use super::service::Service;
 use super::{Answer, Name, Record, Settings, Status, escape};
 use crate::model::rows::{report_of, rfc_3339};
-use crate::model::submission::{Finished, Tally};
+use crate::model::submission::{Finished, HandedIn, Tally};
 use crate::model::words::{counted, times};
 use crate::service::http::{ClaimState, InboxStatus, WhyAnswer};
 use gridmark_core::Kind;
@@ -155,7 +155,12 @@ impl Words<'_> {
     /// The line about one attempt.
     pub(super) fn attempt(&self, record: &Record) -> String {
         let claimed = &record.claimed;
-        let (attempt, taken) = (claimed.attempt, rfc_3339(claimed.received_at_ms));
+        let attempt = claimed.attempt;
+        let taken = format!(
+            "handed in {}, taken {}",
+            handed_in(&claimed.handed_in),
+            rfc_3339(claimed.received_at_ms)
+        );
         let archived = self.settings.paths.archive().join(claimed.archived_as.as_path());
         let archived = escape::path(&archived);
         let Some(done) = &record.finished else {
@@ -163,18 +168,18 @@ impl Words<'_> {
                 0 => String::new(),
                 crashes => format!("; the process died while grading it, {}", times(crashes)),
             };
-            return format!("attempt {attempt}: taken {taken}{crashes}; file {archived}");
+            return format!("attempt {attempt}: {taken}{crashes}; file {archived}");
         };
         let when = rfc_3339(done.graded_at_ms);
         if done.status == Status::Failed {
             let tried = times(done.tries);
-            return format!("attempt {attempt}: taken {taken}, failed {when}, tried {tried}");
+            return format!("attempt {attempt}: {taken}, failed {when}, tried {tried}");
         }
         let kind = done.kind.map_or("of no kind", Kind::word);
         let report = self.settings.paths.reports();
         let report = report.join(report_of(&claimed.name).as_path());
         format!(
-            "attempt {attempt}: taken {taken}, {} {when}: {kind}, {}; report {}; file {archived}",
+            "attempt {attempt}: {taken}, {} {when}: {kind}, {}; report {}; file {archived}",
             done.status.word(),
             marks(&done.tally),
             shown(&report)
@@ -196,6 +201,12 @@ fn add_service(answer: &mut Answer, service: &Service) {
             answer.add(format!("cannot find out whether the service runs: {}", escape::line(why)))
         }
     }
+}
+
+/// When a file arrived, and why that is in doubt, if it is.
+fn handed_in(HandedIn { at_ms, doubt }: &HandedIn) -> String {
+    let doubt = doubt.map(|doubt| format!(" (in doubt: {})", doubt.reason()));
+    rfc_3339(*at_ms) + &doubt.unwrap_or_default()
 }
 
 /// Counts by verdict: `3 correct, 1 wrong`.

@@ -1,10 +1,12 @@
 //! A submission on its way: its [`Name`], what is known of it once it is [`Claimed`], and what came out
 //! ([`Graded`], [`Finished`]).
 
+mod handed_in;
 mod name;
 mod outcome;
 mod signature;
 
+pub use handed_in::{Doubt, HandedIn};
 pub use name::{FILE_NAME_BYTES_MAX, Name, Place};
 pub use outcome::{Finished, Graded, Status, Step, Tally};
 pub use signature::Signature;
@@ -22,6 +24,8 @@ pub struct Claimed {
     pub attempt: u32,
     /// Where it lies under the archive.
     pub archived_as: Name,
+    /// When it arrived in the inbox first, no later than it was taken.
+    pub handed_in: HandedIn,
     /// When it was taken, in milliseconds since 1970 UTC.
     pub received_at_ms: i64,
     /// Its size in bytes when it was last seen.

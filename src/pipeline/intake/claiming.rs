@@ -6,7 +6,7 @@
 //! since both wait for the disk.
 
 use super::settling::{FileState, Ready, Settling};
-use crate::model::submission::{Claimed, Name, Place};
+use crate::model::submission::{Claimed, Doubt, Name, Place};
 use crate::pipeline::queue::Queue;
 use crate::store::archive::{Archive, Obstacle, Taken};
 use crate::store::fail_point::Point;
@@ -118,6 +118,13 @@ impl Claiming {
         self.ready.extend(ready);
     }
 
+    /// The clock was set: the times of all files that are ready are in doubt.
+    pub(super) fn doubt_clock(&mut self) {
+        for ready in &mut self.ready {
+            ready.handed_in.doubt = ready.handed_in.doubt.or(Some(Doubt::Clock));
+        }
+    }
+
     /// How many files are ready and not claimed.
     pub(super) fn ready_files(&self) -> usize {
         self.ready.len()
@@ -222,7 +229,7 @@ impl Claiming {
             .map(|ready| Candidate {
                 name: ready.name.clone(),
                 signature: ready.state.signature,
-                arrived_at_ms: ready.state.changed_at_ms(),
+                handed_in: ready.handed_in,
                 ready: ready.since,
                 though_open: ready.though_open,
             })
@@ -237,6 +244,8 @@ impl Claiming {
             Ok(claims) => {
                 Point::Claimed.pass();
                 self.health.set_ready(Concern::Claims);
+                let doubts = claims.iter().filter_map(|it| Some((&it.name, it.handed_in.doubt?)));
+                doubts.for_each(|(name, doubt)| emit::arrival_in_doubt(name, doubt));
                 self.claimed = Batch { files: batch, claims };
             }
             Err(error) => {
@@ -256,7 +265,7 @@ impl Claiming {
         taken: Vec<io::Result<Taken>>,
         settling: &mut Settling,
     ) {
-        let mut released = Vec::new();
+        let (mut gone, mut left) = (Vec::new(), Vec::new());
         let (mut by_event, mut by_scan) = (0, 0);
         let mut failed = None;
         for ((ready, claimed), taken) in batch.files.iter().zip(&batch.claims).zip(taken) {
@@ -269,11 +278,11 @@ impl Claiming {
                     settling.taken(ready);
                 }
                 Ok(Taken::Gone) => {
-                    released.push(claimed.id);
+                    gone.push(claimed.id);
                     settling.taken(ready);
                 }
                 Ok(Taken::Occupied) => {
-                    released.push(claimed.id);
+                    left.push(returned(ready, claimed));
                     settling.retry_later(&ready.name, Instant::now(), Duration::ZERO);
                 }
                 Err(error) => {
@@ -282,8 +291,9 @@ impl Claiming {
                     } else {
                         emit::claim_failed(&ready.name, &error);
                     }
+                    // It may have been hidden meanwhile, which set its change time.
                     if !self.archive.is_hidden(claimed.id) {
-                        released.push(claimed.id);
+                        left.push(returned(ready, claimed));
                     }
                     settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER);
                     failed = worse(failed, error);
@@ -299,24 +309,28 @@ impl Claiming {
         emit::claimed(by_event + by_scan);
         emit::found(Via::Event, by_event);
         emit::found(Via::Scan, by_scan);
-        self.release(&released);
+        self.release(&gone, &left);
     }
 
     /// Releases the batch that is claimed and was not moved.
     pub(super) fn release_claimed(&mut self) {
         let batch = std::mem::take(&mut self.claimed);
         let ids: Vec<i64> = batch.claims.iter().map(|claimed| claimed.id).collect();
-        self.release(&ids);
+        self.release(&ids, &[]);
     }
 
-    fn release(&self, ids: &[i64]) {
-        if ids.is_empty() {
+    /// Releases claims, and keeps when the files were handed in that were `left` in the inbox.
+    fn release(&self, ids: &[i64], left: &[ledger::Returned]) {
+        if ids.is_empty() && left.is_empty() {
             return;
         }
         // A file that could not be copied has its name in the inbox again: that has to be durable first.
         let synced = self.sync_moves();
-        let released = synced
-            .and_then(|()| self.ledger.claims().release(ids).map_err(|error| error.to_string()));
+        let released = synced.and_then(|()| {
+            let claims = self.ledger.claims();
+            let released = claims.release(ids).and_then(|()| claims.release_returned(left));
+            released.map_err(|error| error.to_string())
+        });
         if let Err(error) = released {
             // The next start finds claims whose files are in the inbox, or nowhere, and releases them.
             self.health.set_not_ready(Concern::Claims, format!("cannot release claims: {error}"));
@@ -426,6 +440,12 @@ impl Claiming {
         }
         self.queue.done(moved.iter().map(|claimed| claimed.id));
     }
+}
+
+/// A file that stays in the inbox though it was claimed.
+fn returned(ready: &Ready, claimed: &Claimed) -> ledger::Returned {
+    let (_, inode) = ready.state.signature.identity;
+    ledger::Returned { id: claimed.id, name: claimed.name.clone(), inode }
 }
 
 /// Whether the disk is full or cannot be written, so that the fault is not one file's.

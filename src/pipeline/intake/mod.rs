@@ -6,6 +6,7 @@
 //! complete. `claiming` takes as many ready files as the queue has room for; what it has no room for
 //! stays in the inbox, where it is safe. One thread runs all three; others reach it by the [`Mailbox`].
 
+mod arrival;
 mod claiming;
 mod mailbox;
 mod probe;
@@ -22,11 +23,14 @@ pub use rules::Rules;
 pub use settling::WaitingStatus;
 
 use crate::config::{self, Live};
+use crate::model::submission::Name;
 use crate::pipeline::queue::Queue;
 use crate::store::archive::Archive;
-use crate::store::ledger::Ledger;
+use crate::store::ledger::{Ledger, Reading};
+use crate::store::recovery::boot_id;
 use crate::telemetry::emit::{self, Via};
 use crate::telemetry::health::Health;
+use arrival::Clock;
 use claiming::{Batch, Claiming};
 use mailbox::Hints;
 use scanning::{Found, Scanning, Step, WatchBy};
@@ -82,6 +86,8 @@ pub struct Intake {
     scanning: Scanning,
     settling: Settling,
     claiming: Claiming,
+    /// None before it is read first.
+    clock: Option<Clock>,
 }
 
 impl Intake {
@@ -107,6 +113,7 @@ impl Intake {
                 Arc::clone(health),
                 *once,
             ),
+            clock: None,
             settings,
             mailbox: Arc::clone(&mailbox),
             hints,
@@ -123,6 +130,7 @@ impl Intake {
         while !self.mailbox.is_stopped() && !self.queue().is_abandoned() && !self.is_done_for_once()
         {
             self.dependencies.health.heartbeat("intake");
+            self.check_clock();
             self.take_settings();
             self.read_mail();
             let progressed = self.find_claim_and_move();
@@ -155,6 +163,37 @@ impl Intake {
         self.settling.set_limits(SettleTimes::of(&settings), settings.waiting_files_max);
         self.scanning.set_settings(Arc::clone(&settings));
         self.settings = settings;
+    }
+
+    /// Notices that the clock was set, since the last round or since an earlier run: times before that are in
+    /// doubt.
+    fn check_clock(&mut self) {
+        let Some(now) = Reading::now() else { return };
+        let ledger = &self.dependencies.ledger;
+        let is_first = self.clock.is_none();
+        let (clock, was_put_back) = match self.clock.take() {
+            Some(clock) => (clock, false),
+            // Without the ledger nothing is taken anyway.
+            None => {
+                let earlier = ledger.keep_reading(now, &boot_id()).ok().flatten();
+                let last = ledger.last_received_ms().ok().flatten();
+                let was_put_back = last.is_some_and(|last| last > now.wall_ms);
+                (Clock::new(earlier.unwrap_or(now)), was_put_back)
+            }
+        };
+        let step = self.clock.insert(clock).check(now);
+        if let Some(by_ms) = step {
+            emit::clock_set(by_ms);
+            if !is_first {
+                // If it is not kept, the next start notices the same step.
+                let _ = ledger.keep_reading(now, &boot_id());
+            }
+        }
+        if step.is_some() || was_put_back {
+            self.scanning.arrivals().doubt_clock(now.wall_ms);
+            self.settling.doubt_clock();
+            self.claiming.doubt_clock();
+        }
     }
 
     /// Waits until everything that was taken is done or left to the next start, since some of it may have
@@ -242,7 +281,12 @@ impl Intake {
 
     fn see(&mut self, Found { name, metadata }: Found, via: Via, hint: Option<Hint>) {
         let state = FileState::of(&metadata);
-        self.claiming.add(self.settling.see(name, state, via, hint, Instant::now()));
+        let arrivals = self.scanning.arrivals();
+        let handed_in = |name: &Name, is_known: bool| {
+            arrivals.handed_in(name, &metadata, is_known || via == Via::Event)
+        };
+        let now = Instant::now();
+        self.claiming.add(self.settling.see(name, state, handed_in, via, hint, now));
     }
 
     /// Moves the batch that is claimed, and finds and claims the next one: at the same time if there is

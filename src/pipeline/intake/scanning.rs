@@ -1,6 +1,7 @@
 //! Finds what lies in the inbox: by whole scans on a timer, by one whenever events may have been lost,
 //! and in between where hints of the watcher point.
 
+use super::arrival::Arrivals;
 use super::mailbox::Mailbox;
 use super::reported::Reported;
 use super::rules::{LeftAlone, Rules};
@@ -70,7 +71,14 @@ impl Scanning {
         let inbox = inbox.to_owned();
         Scanning {
             health,
-            watching: Watching { by, watches: None, mode: None, settings, inbox },
+            watching: Watching {
+                by,
+                watches: None,
+                mode: None,
+                settings,
+                arrivals: Arrivals::new(&inbox),
+                inbox,
+            },
             walk: Walk::new(open_folders_max),
             scan: None,
             next_scan: Instant::now(),
@@ -222,7 +230,9 @@ impl Scanning {
         self.unreadable_folders = scan.unreadable_folders;
         self.watching.walked();
         self.health.set_ready(Concern::Inbox);
-        if missed() {
+        let has_missed = missed();
+        self.watching.arrivals.scanned(scan.started, has_missed);
+        if has_missed {
             self.next_scan = Instant::now();
         }
         self.next_scan = self.next_scan.max(Instant::now() + self.period() / 4);
@@ -265,12 +275,22 @@ impl Scanning {
         if metadata.is_file() {
             return Some(Found { name, metadata });
         }
-        if hint == Hint::Moved {
-            self.watching.disarm(path);
+        match hint {
+            Hint::Moved => {
+                self.watching.disarm(path);
+                self.watching.arrivals.folder_moved(&name, &metadata);
+            }
+            Hint::Folder => self.watching.arrivals.folder_made(&name, &metadata),
+            _ => {}
         }
         emit::scan_started(ScanReason::Folder);
         self.walk.add_folder(name);
         None
+    }
+
+    /// What is known about arrivals.
+    pub(super) fn arrivals(&mut self) -> &mut Arrivals {
+        &mut self.watching.arrivals
     }
 
     /// The file of this name, if it is still in the inbox.
@@ -296,6 +316,7 @@ struct Watching {
     watches: Option<Watches>,
     mode: Option<WatchMode>,
     settings: Arc<config::Intake>,
+    arrivals: Arrivals,
     inbox: PathBuf,
 }
 
@@ -324,6 +345,7 @@ impl Watching {
     }
 
     fn disarm(&mut self, folder: &Path) {
+        self.arrivals.forget(folder);
         if let Some(watches) = &mut self.watches {
             watches.disarm(folder);
         }
@@ -353,6 +375,7 @@ impl Guide for Watching {
     }
 
     fn entering(&mut self, folder: &Path, metadata: &Metadata) {
+        self.arrivals.enter(folder, metadata);
         let Some(watches) = &mut self.watches else {
             return;
         };

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::submission::Name;
+use crate::model::submission::{HandedIn, Name};
 
 const LIMITS: Limits = Limits { files_max: 4, bytes_max: 100, chunk_bytes_max: 10 };
 
@@ -9,6 +9,7 @@ fn file(id: i64, bytes: u64) -> Claimed {
         name: Name::from_bytes(format!("p{id}")),
         attempt: 1,
         archived_as: Name::from_bytes(format!("p{id}")),
+        handed_in: HandedIn { at_ms: 0, doubt: None },
         received_at_ms: 0,
         bytes,
         ready: Instant::now(),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::submission::Place;
+use crate::model::submission::{HandedIn, Place};
 use std::fs;
 use std::time::Instant;
 
@@ -33,6 +33,7 @@ fn claimed(name: &str, archived_as: &str) -> Claimed {
         name: Name::from_bytes(name),
         attempt: 1,
         archived_as: Name::from_bytes(archived_as),
+        handed_in: HandedIn { at_ms: 0, doubt: None },
         received_at_ms: 0,
         bytes: 0,
         ready: Instant::now(),

@@ -1,10 +1,10 @@
 //! Claims: files that intake takes, from before they are moved until they have marks.
 
 use super::names::free_archive_name;
-use super::records::{all_where, claimed};
+use super::records::{all_where, claimed, handed_in};
 use super::{Error, Ledger};
 use crate::model::rows::report_of;
-use crate::model::submission::{Claimed, Name, Place, Signature};
+use crate::model::submission::{Claimed, Doubt, HandedIn, Name, Place, Signature};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use std::collections::HashSet;
 use std::time::Instant;
@@ -20,8 +20,8 @@ pub struct Candidate {
     pub name: Name,
     /// Its state in the inbox. By its inode a start finds out whether it was moved.
     pub signature: Signature,
-    /// When it arrived, in milliseconds since 1970 UTC.
-    pub arrived_at_ms: i64,
+    /// When it arrived.
+    pub handed_in: HandedIn,
     /// When it was ready.
     pub ready: Instant,
     /// Whether it is taken though a process has it open for writing.
@@ -58,7 +58,8 @@ impl Claims<'_> {
     /// are going to be in the archive. `place` says whether a name there is free; `boot_id` names this run
     /// of the system.
     ///
-    /// A file that was put back, or handed in again after a failure, keeps its first time of arrival.
+    /// A file that was put back, or handed in again after a failure, keeps its first time of arrival. None is later
+    /// than `received_at_ms`.
     ///
     /// # Errors
     ///
@@ -72,12 +73,13 @@ impl Claims<'_> {
     ) -> Result<Vec<Claimed>, Error> {
         let mut promised = HashSet::new();
         self.0.transaction(|transaction| {
-            let mut attempts = transaction
-                .prepare_cached("SELECT coalesce(max(attempt), 0) FROM submissions WHERE name = ?")?;
+            let mut attempts = transaction.prepare_cached(
+                "SELECT coalesce(max(attempt), 0) FROM submissions WHERE name = ?",
+            )?;
             let mut insert = transaction.prepare_cached(
-                "INSERT INTO submissions (name, attempt, archived_as, report, arrived_at, received_at,
-                 bytes, state, inode, modified_s, modified_ns, boot_id)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, 'claimed', ?, ?, ?, ?)",
+                "INSERT INTO submissions (name, attempt, archived_as, report, handed_in_at, doubt,
+                 received_at, bytes, state, inode, modified_s, modified_ns, boot_id)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'claimed', ?, ?, ?, ?)",
             )?;
             let mut supersede = transaction.prepare_cached(
                 "UPDATE submissions SET superseded = 1 WHERE state = 'failed' AND archived_as = ?",
@@ -87,9 +89,9 @@ impl Claims<'_> {
                 .map(|file| {
                     let earlier: u32 = attempts.query_row([&file.name], |row| row.get(0))?;
                     let attempt = earlier.saturating_add(1);
-                    let first_arrival = first_arrival(transaction, file, earlier)?;
-                    let arrived_at_ms =
-                        first_arrival.unwrap_or(file.arrived_at_ms).min(received_at_ms);
+                    let first = first_handed_in(transaction, file, earlier)?;
+                    let HandedIn { at_ms, doubt } = first.unwrap_or(file.handed_in);
+                    let handed_in = HandedIn { at_ms: at_ms.min(received_at_ms), doubt };
                     let archived_as = free_archive_name(&file.name, attempt, |name| {
                         if promised.contains(name) { Place::Taken } else { place(name) }
                     });
@@ -101,7 +103,8 @@ impl Claims<'_> {
                         attempt,
                         archived_as,
                         report_of(&file.name),
-                        arrived_at_ms,
+                        handed_in.at_ms,
+                        doubt.map(Doubt::word),
                         received_at_ms,
                         bytes as i64,
                         identity.1 as i64,
@@ -114,6 +117,7 @@ impl Claims<'_> {
                         name: file.name.clone(),
                         attempt,
                         archived_as,
+                        handed_in,
                         received_at_ms,
                         bytes,
                         ready: file.ready,
@@ -153,8 +157,9 @@ impl Claims<'_> {
         }
         self.0.transaction(|transaction| {
             let mut keep = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO returned (name, inode, arrived_at)
-                 SELECT name, ?2, arrived_at FROM submissions WHERE id = ?1",
+                "INSERT OR REPLACE INTO returned
+                 SELECT name, ?2, handed_in_at, doubt, bytes, modified_s, modified_ns
+                 FROM submissions WHERE id = ?1",
             )?;
             for file in files {
                 keep.execute(params![file.id, file.inode as i64])?;
@@ -227,34 +232,42 @@ fn release(
     ids.try_for_each(|id| delete.execute([id]).map(drop))
 }
 
-/// When this file arrived first, if it was put back or has been handed in again after its earlier attempt
-/// failed.
-fn first_arrival(
+/// When this file was handed in first, if it was put back or is handed in again after an earlier attempt failed.
+fn first_handed_in(
     transaction: &Transaction<'_>,
     file: &Candidate,
     earlier: u32,
-) -> rusqlite::Result<Option<i64>> {
-    let take = "DELETE FROM returned WHERE name = ? RETURNING inode, arrived_at";
+) -> rusqlite::Result<Option<HandedIn>> {
     let returned = transaction
-        .prepare_cached(take)?
-        .query_row([&file.name], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))
+        .prepare_cached("DELETE FROM returned WHERE name = ? RETURNING *")?
+        .query_row([&file.name], |row| {
+            let is_it = row.get::<_, i64>("inode")? as u64 == file.signature.identity.1;
+            Ok((is_it, is_unchanged(file, row)?, handed_in(row)?))
+        })
         .optional()?;
-    if let Some((inode, arrived_at)) = returned
-        && inode as u64 == file.signature.identity.1
-    {
-        return Ok(Some(arrived_at));
+    if let Some((true, is_unchanged, first)) = returned {
+        let changed = (!is_unchanged).then_some(Doubt::Change);
+        return Ok(Some(HandedIn { doubt: first.doubt.or(changed), ..first }));
     }
     if earlier == 0 {
         return Ok(None);
     }
-    // A copy to another file system has another inode and keeps the times.
-    let failed = "SELECT arrived_at FROM submissions WHERE name = ?1 AND attempt = ?2
-         AND state = 'failed' AND bytes = ?3 AND modified_s = ?4 AND modified_ns = ?5";
-    let Signature { bytes, modified, .. } = file.signature;
-    transaction
-        .prepare_cached(failed)?
-        .query_row(params![file.name, earlier, bytes as i64, modified.0, modified.1], |row| {
-            row.get(0)
-        })
-        .optional()
+    // Where it was copied it has another inode, and the same times.
+    let failed = "SELECT * FROM submissions WHERE name = ? AND state = 'failed'
+         ORDER BY attempt DESC";
+    let mut failed = transaction.prepare_cached(failed)?;
+    let mut rows = failed.query([&file.name])?;
+    while let Some(row) = rows.next()? {
+        if is_unchanged(file, row)? {
+            return handed_in(row).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a file has the size and time of a row.
+fn is_unchanged(file: &Candidate, row: &Row<'_>) -> rusqlite::Result<bool> {
+    let bytes = row.get::<_, i64>("bytes")? as u64;
+    let modified = (row.get("modified_s")?, row.get("modified_ns")?);
+    Ok((bytes, modified) == (file.signature.bytes, file.signature.modified))
 }

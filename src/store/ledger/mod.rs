@@ -10,6 +10,7 @@
 
 mod checks;
 mod claims;
+mod clock;
 mod contents;
 mod error;
 mod file;
@@ -22,6 +23,7 @@ mod schema;
 mod tests;
 
 pub use claims::{Candidate, Claims, OpenClaim, Returned};
+pub use clock::Reading;
 pub use contents::Contents;
 pub use error::Error;
 pub use marks::{Commit, Outcome};

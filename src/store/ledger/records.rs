@@ -2,7 +2,9 @@
 
 use super::{Error, Ledger};
 use crate::model::escape;
-use crate::model::submission::{Claimed, Finished, Name, Prefix, Progress, Rules, Status, Tally};
+use crate::model::submission::{
+    Claimed, Doubt, Finished, HandedIn, Name, Prefix, Progress, Rules, Status, Tally,
+};
 use rusqlite::types::Value;
 use rusqlite::{Params, Row};
 use std::time::Instant;
@@ -209,6 +211,7 @@ pub(super) fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
         name: row.get("name")?,
         attempt: row.get("attempt")?,
         archived_as: row.get("archived_as")?,
+        handed_in: handed_in(row)?,
         received_at_ms: row.get("received_at")?,
         bytes: row.get::<_, i64>("bytes")? as u64,
         ready: Instant::now(),
@@ -219,6 +222,14 @@ pub(super) fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
         damage: None,
         check_nuls: false,
         progress,
+    })
+}
+
+pub(super) fn handed_in(row: &Row<'_>) -> rusqlite::Result<HandedIn> {
+    let doubt: Option<String> = row.get("doubt")?;
+    Ok(HandedIn {
+        at_ms: row.get("handed_in_at")?,
+        doubt: doubt.and_then(|word| Doubt::of_word(&word)),
     })
 }
 

@@ -24,7 +24,8 @@ const STEPS: [&str; 1] = ["
         attempt INTEGER NOT NULL,     -- the n-th submission of that name
         archived_as NOT NULL,         -- path under archive/, or quarantine/ where state is failed
         report NOT NULL,              -- path under reports/ of the report with its cases
-        arrived_at INTEGER NOT NULL,  -- when it arrived in the inbox first, ms since 1970 UTC
+        handed_in_at INTEGER NOT NULL, -- when it arrived in the inbox first, ms since 1970 UTC
+        doubt TEXT,                   -- why that is in doubt: move, change, clock
         received_at INTEGER NOT NULL, -- when it was taken, ms since 1970 UTC
         graded_at INTEGER,            -- ms since 1970 UTC
         bytes INTEGER NOT NULL,
@@ -68,8 +69,17 @@ const STEPS: [&str; 1] = ["
     CREATE TABLE returned (           -- files that were put back into the inbox
         name PRIMARY KEY,
         inode INTEGER NOT NULL,
-        arrived_at INTEGER NOT NULL
+        handed_in_at INTEGER NOT NULL,
+        doubt TEXT,
+        bytes INTEGER NOT NULL,       -- what it was when it was taken
+        modified_s INTEGER NOT NULL,
+        modified_ns INTEGER NOT NULL
     ) WITHOUT ROWID;
+    CREATE TABLE clock (              -- one row: what the clocks showed when the service started
+        boot_id TEXT NOT NULL,        -- the run of the system
+        wall INTEGER NOT NULL,        -- ms since 1970 UTC
+        steady INTEGER NOT NULL       -- ms since the system started
+    );
     CREATE TABLE reports (
         path PRIMARY KEY,             -- under reports/; a blob where it is not UTF-8
         length INTEGER NOT NULL,      -- bytes that are committed

@@ -1,7 +1,7 @@
 use super::names::{archive_name, free_archive_name};
 use super::*;
 use crate::model::submission::{
-    Claimed, Finished, Place, Prefix, Progress, Signature, Status, Tally,
+    Claimed, Doubt, Finished, HandedIn, Place, Prefix, Progress, Signature, Status, Tally,
 };
 use gridmark_core::Kind;
 use std::time::Instant;
@@ -10,7 +10,7 @@ fn candidate(name: &[u8]) -> Candidate {
     Candidate {
         name: Name::from_bytes(name),
         signature: Signature::for_tests(100),
-        arrived_at_ms: 4,
+        handed_in: HandedIn { at_ms: 4, doubt: None },
         ready: Instant::now(),
         though_open: false,
     }
@@ -223,32 +223,52 @@ fn rows_are_known_in_the_order_of_commits_and_by_the_rules_of_each_submission() 
     assert_eq!(count, 2);
 }
 
-fn arrived_at(ledger: &Ledger, id: i64) -> i64 {
-    let query = "SELECT arrived_at FROM submissions WHERE id = ?";
-    ledger.connection().query_row(query, [id], |row| row.get(0)).expect("a time")
+fn fail(ledger: &Ledger, claimed: &Claimed) {
+    let failed = Finished { status: Status::Failed, bytes: claimed.bytes, ..finished(claimed.id) };
+    let results = vec![Outcome::Finished(failed)];
+    ledger.commit(&Commit { results, ..Commit::default() }).expect("committed");
+}
+
+/// When it was handed in, as the ledger knows it.
+fn handed_in(ledger: &Ledger, claimed: &Claimed) -> HandedIn {
+    let record = ledger.records().with_ids(&[claimed.id]).expect("records").remove(0);
+    assert_eq!(record.claimed.handed_in, claimed.handed_in);
+    record.claimed.handed_in
 }
 
 #[test]
 fn a_file_that_was_put_back_or_handed_in_again_keeps_its_first_time_of_arrival() {
     let (_folder, ledger) = ledger();
-    let later = |signature| Candidate { arrived_at_ms: 70, signature, ..candidate(b"p") };
+    let moved = HandedIn { at_ms: 70, doubt: Some(Doubt::Move) };
+    let later = |signature| Candidate { handed_in: moved, signature, ..candidate(b"p") };
+    let put_back = |claimed: &Claimed, inode| {
+        let returned = Returned { id: claimed.id, name: claimed.name.clone(), inode };
+        ledger.claims().release_returned(&[returned]).expect("released");
+    };
     let signature = Signature::for_tests(100);
+    let certain = HandedIn { at_ms: 4, doubt: None };
+    let changed = HandedIn { at_ms: 4, doubt: Some(Doubt::Change) };
     let first = &take(&ledger, &[candidate(b"p")], 100)[0];
-    assert_eq!(arrived_at(&ledger, first.id), 4);
-    let returned = Returned { id: first.id, name: first.name.clone(), inode: signature.identity.1 };
-    ledger.claims().release_returned(&[returned]).expect("released");
-    let changed = Signature { bytes: 101, ..signature };
-    let second = &take(&ledger, &[later(changed)], 100)[0];
-    assert_eq!((second.attempt, arrived_at(&ledger, second.id)), (1, 4));
-    let failed = Finished { status: Status::Failed, bytes: 101, ..finished(second.id) };
-    let results = vec![Outcome::Finished(failed)];
-    ledger.commit(&Commit { results, ..Commit::default() }).expect("committed");
-    let third = &take(&ledger, &[later(changed)], 100)[0];
-    assert_eq!((third.attempt, arrived_at(&ledger, third.id)), (2, 4));
-    // Another file of that name has a time of its own, though none later than it was taken.
+    assert_eq!(handed_in(&ledger, first), certain);
+    put_back(first, signature.identity.1);
+    let second = &take(&ledger, &[later(signature)], 100)[0];
+    assert_eq!((second.attempt, handed_in(&ledger, second)), (1, certain));
+    // It is not what it was then.
+    put_back(second, signature.identity.1);
+    let longer = Signature { bytes: 101, ..signature };
+    let third = &take(&ledger, &[later(longer)], 100)[0];
+    assert_eq!((third.attempt, handed_in(&ledger, third)), (1, changed));
+    // It fails, another attempt is graded, and it is handed in again.
+    fail(&ledger, third);
     let other = Signature { modified: (1, 1), ..signature };
-    let fourth = &take(&ledger, &[later(other)], 60)[0];
-    assert_eq!((fourth.attempt, arrived_at(&ledger, fourth.id)), (3, 60));
+    let fourth = &take(&ledger, &[later(other)], 100)[0];
+    assert_eq!((fourth.attempt, handed_in(&ledger, fourth)), (2, moved));
+    let fifth = &take(&ledger, &[later(longer)], 100)[0];
+    assert_eq!((fifth.attempt, handed_in(&ledger, fifth)), (3, changed));
+    // Another file has the name of one that was put back.
+    put_back(fifth, signature.identity.1 + 1);
+    let sixth = &take(&ledger, &[later(other)], 60)[0];
+    assert_eq!(handed_in(&ledger, sixth), HandedIn { at_ms: 60, ..moved });
 }
 
 #[test]

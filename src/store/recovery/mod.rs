@@ -114,10 +114,11 @@ pub fn recover(
     sync(archive, again.iter().chain(put_back.iter().map(|claim| &claim.claimed)))?;
     let returned: Vec<Returned> = put_back
         .into_iter()
-        .map(|OpenClaim { claimed, inode, .. }| Returned {
-            id: claimed.id,
-            name: claimed.name,
-            inode,
+        .map(|OpenClaim { claimed, inode, .. }| {
+            // A copy has another inode than the file that was claimed.
+            let there = archive.signature_in_inbox(&claimed.name);
+            let inode = there.map_or(inode, |there| there.identity.1);
+            Returned { id: claimed.id, name: claimed.name, inode }
         })
         .collect();
     ledger.claims().release_returned(&returned)?;

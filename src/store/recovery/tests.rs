@@ -1,6 +1,6 @@
 use super::*;
 use crate::config::Settings;
-use crate::model::submission::{Place, Prefix, Progress, Rules, Tally};
+use crate::model::submission::{HandedIn, Place, Prefix, Progress, Rules, Tally};
 use crate::store::ledger::{Candidate, Commit, Outcome};
 use crate::store::reports::rebuild::Rebuild;
 use gridmark_core::Kind;
@@ -43,7 +43,7 @@ impl Room {
         let candidate = Candidate {
             name: Name::from_bytes(name.as_bytes()),
             signature: Signature::of(&metadata),
-            arrived_at_ms: 1,
+            handed_in: HandedIn { at_ms: 1, doubt: None },
             ready: Instant::now(),
             though_open: false,
         };

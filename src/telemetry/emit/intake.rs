@@ -4,7 +4,7 @@ use super::labels::{ScanReason, Via, WatchMode};
 use super::repeats::is_news;
 use super::yes_or_no;
 use crate::model::escape;
-use crate::model::submission::Name;
+use crate::model::submission::{Doubt, Name};
 use crate::telemetry::metric;
 use std::fmt::Display;
 use std::path::Path;
@@ -96,6 +96,23 @@ pub fn inbox_holds(files: usize) {
 pub fn claimed(files: usize) {
     metric::CLAIMED.add(files as u64);
     debug!(target: TARGET, files, "taken into the archive");
+}
+
+/// A file was taken whose time of arrival is in doubt.
+pub fn arrival_in_doubt(name: &Name, doubt: Doubt) {
+    metric::ARRIVALS_IN_DOUBT.add_for([doubt.word()], 1);
+    if is_news("arrival", &"", &doubt.reason()) {
+        info!(target: TARGET, %name, why = doubt.reason(),
+            "the time at which a file was handed in is in doubt; the ledger marks all of them");
+    }
+}
+
+/// The clock was put forward by so much, or back.
+pub fn clock_set(by_ms: i64) {
+    metric::CLOCK_STEPS.add(1);
+    let by_seconds = by_ms as f64 / 1_000.0;
+    warn!(target: TARGET, by_seconds,
+        "the clock was set; when the files were handed in that wait in the inbox is in doubt");
 }
 
 /// A file could not be taken.

@@ -99,7 +99,7 @@ impl Root {
     /// attempt of its name, or was about to; the file had this inode in the inbox.
     pub fn claim(&self, name: &str, archived_as: &str, inode: u64, bytes: usize) {
         let claim = "INSERT INTO submissions
-            (name, attempt, archived_as, report, arrived_at, received_at, bytes, state, inode,
+            (name, attempt, archived_as, report, handed_in_at, received_at, bytes, state, inode,
              modified_s, modified_ns, boot_id)
             VALUES (?1, 1, ?2, ?3, 1234, 1234, ?4, 'claimed', ?5, 0, 0, ?6)";
         let report = gridmark::model::rows::report_of(&Name::from_bytes(name)).to_string();

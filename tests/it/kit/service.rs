@@ -70,6 +70,23 @@ impl Service {
     /// Stops the process from doing anything, until `resume`.
     pub fn pause(&self) {
         self.send(Signal::STOP);
+        // The signal reaches one thread first, which stops the others.
+        let start = Instant::now();
+        while !self.is_paused() {
+            assert!(start.elapsed() < DEADLINE, "it does not pause\n{}", self.log());
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Whether all its threads are stopped.
+    fn is_paused(&self) -> bool {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.process())).unwrap();
+        threads.flatten().all(|thread| {
+            // A thread that has ended meanwhile does nothing either.
+            std::fs::read_to_string(thread.path().join("stat")).map_or(true, |stat| {
+                stat.rsplit_once(") ").is_some_and(|(_, it)| it.starts_with('T'))
+            })
+        })
     }
 
     /// Lets a paused process continue.

@@ -61,8 +61,8 @@ fn each_report_has_the_documented_header() {
     let header =
         |report: &str| sandbox.text(format!("reports/{report}")).lines().next().map(String::from);
     let case = "submission,attempt,case,kind,verdict,answer,filled,blank,fault,at,faults,detail";
-    let submission = "submission,attempt,received_at,graded_at,bytes,blake3,kind,cases,correct,wrong,\
-                      unreadable,counted,filled,status,archived_as";
+    let submission = "submission,attempt,handed_in_at,received_at,graded_at,bytes,blake3,kind,cases,\
+                      correct,wrong,unreadable,counted,filled,status,archived_as";
     assert_eq!(header("folders/team.csv").as_deref(), Some(case));
     assert_eq!(header("loose.csv").as_deref(), Some(case));
     assert_eq!(header("submissions.csv").as_deref(), Some(submission));
@@ -92,13 +92,13 @@ fn every_submission_has_a_row_with_its_hash_its_counts_and_its_place() {
     assert_eq!(h.columns(&["submission", "attempt", "kind"]), "h|1|hexudoku");
     assert_eq!(h.columns(&counts), "2|0|0|0|2|18");
     for row in &rows {
-        let [received, graded] = ["received_at", "graded_at"].map(|column| row.get(column));
+        let times = ["handed_in_at", "received_at", "graded_at"].map(|column| row.get(column));
         let form = |time: &str| {
             time.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect::<String>()
         };
-        assert_eq!(form(received), "0000-00-00T00:00:00.000Z");
-        assert_eq!(form(graded), "0000-00-00T00:00:00.000Z");
-        assert!(received <= graded, "{received} {graded}");
+        assert_eq!(times.map(form), ["0000-00-00T00:00:00.000Z"; 3]);
+        assert!(times.is_sorted(), "{times:?}");
+        let [.., graded] = times;
         let age = jiff::Timestamp::now().as_second()
             - graded.parse::<jiff::Timestamp>().unwrap().as_second();
         assert!((0..600).contains(&age), "{graded}");

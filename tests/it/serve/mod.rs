@@ -1,6 +1,7 @@
 //! The service as a process. The promises P1 to P8 are named by the tests behind them.
 
 mod archive;
+mod arrival;
 mod blocked;
 mod clients;
 mod crash;

@@ -49,7 +49,7 @@ fn a_graded_file_is_found_by_each_of_its_names_running_or_stopped() {
             assert!(outcome.first().starts_with(&first), "{outcome:?}");
             let report = sandbox.path("reports/folders/team.csv").display().to_string();
             let file = sandbox.path("archive/team/p.txt").display().to_string();
-            assert_outcome(&outcome, 0, &["  attempt 1: taken 2", &report, &file]);
+            assert_outcome(&outcome, 0, &["  attempt 1: handed in 2", ", taken 2", &report, &file]);
         }
     }
     // Files of the asking user could keep the service from its ledger.
@@ -69,7 +69,7 @@ fn each_attempt_is_listed_and_an_unreadable_one_counts_as_graded() {
     assert_outcome(
         &outcome,
         0,
-        &["attempt 1: taken", "attempt 2: taken", "1 counted", "1 unreadable"],
+        &["attempt 1: handed in", "attempt 2: handed in", "1 counted", "1 unreadable"],
     );
     let outcome = why(&sandbox, "archive/p");
     assert_eq!(outcome.first(), "p: graded as attempt 1: 1 counted");
@@ -77,7 +77,7 @@ fn each_attempt_is_listed_and_an_unreadable_one_counts_as_graded() {
     sandbox.write("inbox/p", hexudoku(2));
     let outcome = why(&sandbox, "p");
     assert_eq!(outcome.first(), "p: waits in the inbox, because the service does not run");
-    assert_outcome(&outcome, 1, &["attempt 1: taken", "attempt 2: taken"]);
+    assert_outcome(&outcome, 1, &["attempt 1: handed in", "attempt 2: handed in"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod tests;
 
 use super::watch::Hint;
 use crate::config;
-use crate::model::submission::{Name, Signature};
+use crate::model::submission::{Doubt, HandedIn, Name, Signature};
 use crate::telemetry::emit::Via;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -97,6 +97,8 @@ impl FileState {
 #[derive(Debug)]
 struct Waiting {
     state: FileState,
+    /// When it arrived.
+    handed_in: HandedIn,
     via: Via,
     /// Since when it is known to be unchanged.
     since: Instant,
@@ -119,6 +121,7 @@ impl Waiting {
     /// A file that was not known.
     fn first(
         state: FileState,
+        handed_in: HandedIn,
         via: Via,
         hint: Option<Hint>,
         times: SettleTimes,
@@ -133,6 +136,7 @@ impl Waiting {
         let ago = state.unchanged_for(SystemTime::now()).min(longest);
         Waiting {
             state,
+            handed_in,
             via,
             since: now.checked_sub(ago).unwrap_or(now),
             not_before: None,
@@ -150,6 +154,7 @@ impl Waiting {
         let state = first.state;
         if self.state != state {
             *self = Waiting {
+                handed_in: self.handed_in_still(&first, hint),
                 is_ready: self.is_ready,
                 writer: self.writer,
                 put_back: self.put_back
@@ -172,6 +177,19 @@ impl Waiting {
             Some(Hint::Moved) if self.put_back => self.put_back = false,
             Some(Hint::Moved) => (self.writer, self.moved) = (Writer::Done, true),
             Some(Hint::Folder | Hint::FolderGone) | None => {}
+        }
+    }
+
+    /// When it arrived, now that it has another state: a file that was whole and has the same content was not
+    /// handed in by a change of its mode.
+    fn handed_in_still(&self, first: &Waiting, hint: Option<Hint>) -> HandedIn {
+        let was_whole = self.is_ready || self.failures > 0;
+        let is_same = self.state.signature == first.state.signature;
+        if was_whole && is_same && hint != Some(Hint::Moved) {
+            let doubt = self.handed_in.doubt.or(Some(Doubt::Change));
+            HandedIn { doubt, ..self.handed_in }
+        } else {
+            first.handed_in
         }
     }
 
@@ -199,6 +217,8 @@ pub(super) struct Ready {
     pub(super) name: Name,
     /// Its state when it was found ready.
     pub(super) state: FileState,
+    /// When it arrived.
+    pub(super) handed_in: HandedIn,
     /// What found it.
     pub(super) via: Via,
     /// Since when it is ready.
@@ -251,17 +271,23 @@ impl Settling {
         self.pending = pending.map(|(name, file)| (file.due(times), name.clone())).collect();
     }
 
-    /// Records the state of a file, and returns it once when it is ready.
+    /// Records the state of a file, and returns it once when it is ready. If the state is new, `handed_in` says
+    /// when the file arrived; it is called with whether the file was known in another state.
     pub(super) fn see(
         &mut self,
         name: Name,
         state: FileState,
+        handed_in: impl FnOnce(&Name, bool) -> HandedIn,
         via: Via,
         hint: Option<Hint>,
         now: Instant,
     ) -> Option<Ready> {
         let Settling { times, files_max, files, pending, missed } = self;
-        let first = Waiting::first(state, via, hint, *times, now);
+        let handed_in = match files.get(&name) {
+            Some(known) if known.state == state => known.handed_in,
+            known => handed_in(&name, known.is_some()),
+        };
+        let first = Waiting::first(state, handed_in, via, hint, *times, now);
         let is_full = files.len() >= *files_max;
         let file = match files.entry(name) {
             Entry::Vacant(_) if is_full && first.due(*times) > now => {
@@ -292,6 +318,7 @@ impl Settling {
         Some(Ready {
             name,
             state: file.state,
+            handed_in: file.handed_in,
             via: file.via,
             since: due,
             though_open,
@@ -305,6 +332,8 @@ impl Settling {
         self.forget(&name);
         let file = Waiting {
             state,
+            // The ledger keeps the time at which it was handed in first.
+            handed_in: HandedIn { at_ms: state.changed_at_ms(), doubt: None },
             via: Via::Scan,
             since: now,
             not_before: None,
@@ -317,6 +346,13 @@ impl Settling {
         };
         self.pending.insert((file.due(self.times), name.clone()));
         self.files.insert(name, file);
+    }
+
+    /// The clock was set: the times of all files that wait are in doubt.
+    pub(super) fn doubt_clock(&mut self) {
+        for file in self.files.values_mut() {
+            file.handed_in.doubt = file.handed_in.doubt.or(Some(Doubt::Clock));
+        }
     }
 
     /// The status of a file, if it waits.

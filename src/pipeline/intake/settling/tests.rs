@@ -9,6 +9,13 @@ fn state(bytes: u64, changed_ago: i64) -> FileState {
     FileState { signature: Signature::for_tests(bytes), changed, linked: false }
 }
 
+/// When a file arrives that has changed just now.
+const ARRIVED: HandedIn = HandedIn { at_ms: 7, doubt: None };
+
+fn arrived(_name: &Name, _is_known: bool) -> HandedIn {
+    ARRIVED
+}
+
 fn name() -> Name {
     Name::from_bytes(*b"p")
 }
@@ -25,13 +32,13 @@ impl Fixture {
     }
 
     fn see(&mut self, at: u64, state: FileState, hint: Option<Hint>) -> bool {
-        self.0.see(name(), state, Via::Scan, hint, self.1 + seconds(at)).is_some()
+        self.0.see(name(), state, arrived, Via::Scan, hint, self.1 + seconds(at)).is_some()
     }
 
     /// It has settled, but is found to be open.
     fn is_open_at(&mut self, at: u64, state: FileState) {
         let now = self.1 + seconds(at);
-        let ready = self.0.see(name(), state, Via::Scan, None, now).expect("settled");
+        let ready = self.0.see(name(), state, arrived, Via::Scan, None, now).expect("settled");
         assert!(!ready.though_open);
         self.0.found_open(&name(), now, seconds(1));
         assert!(!self.see(at, state, None), "it is not checked again at once");
@@ -84,7 +91,8 @@ fn a_file_that_may_be_open_waits_as_long_as_an_open_one() {
     let mut files = Fixture::new();
     let slow = state(5, -1);
     assert!(!files.see(0, slow, Some(Hint::Written)));
-    let ready = files.0.see(name(), slow, Via::Scan, None, files.1 + seconds(4)).expect("ready");
+    let ready =
+        files.0.see(name(), slow, arrived, Via::Scan, None, files.1 + seconds(4)).expect("ready");
     assert!(ready.seen_writing && !ready.though_open);
     files.0.may_be_open(&name());
     assert!(!files.see(50, slow, None));
@@ -121,7 +129,7 @@ fn a_file_that_is_never_closed_is_taken_in_the_end() {
     assert!(!files.see(0, never_closed, Some(Hint::Written)));
     files.is_open_at(50, never_closed);
     let late = files.1 + seconds(101);
-    let ready = files.0.see(name(), never_closed, Via::Scan, None, late).expect("ready");
+    let ready = files.0.see(name(), never_closed, arrived, Via::Scan, None, late).expect("ready");
     assert!(ready.though_open);
 }
 
@@ -168,11 +176,12 @@ fn a_file_that_could_not_be_taken_is_ready_again_later() {
 fn the_next_file_of_a_name_that_is_being_taken_is_not_forgotten() {
     let mut files = Fixture::new();
     let now = files.1;
-    let first = files.0.see(name(), state(5, 1_000), Via::Scan, None, now).expect("ready");
+    let first = files.0.see(name(), state(5, 1_000), arrived, Via::Scan, None, now).expect("ready");
     assert!(!files.see(0, state(6, 1_000), Some(Hint::Moved)), "its turn comes later");
     files.0.taken(&first);
     assert_eq!(files.0.due(now), [name()]);
-    let second = files.0.see(name(), state(6, 1_000), Via::Scan, None, now).expect("ready");
+    let second =
+        files.0.see(name(), state(6, 1_000), arrived, Via::Scan, None, now).expect("ready");
     files.0.taken(&second);
     assert_eq!((files.0.len(), files.0.next_due()), (0, None));
 }
@@ -181,7 +190,53 @@ fn the_next_file_of_a_name_that_is_being_taken_is_not_forgotten() {
 fn files_that_are_ready_at_once_need_no_room() {
     let mut files = Settling::new(TIMES, 0);
     let now = Instant::now();
-    assert!(files.see(name(), state(5, 0), Via::Event, None, now).is_none());
+    assert!(files.see(name(), state(5, 0), arrived, Via::Event, None, now).is_none());
     assert!(files.take_missed());
-    assert!(files.see(name(), state(5, 1_000), Via::Event, None, now).is_some());
+    assert!(files.see(name(), state(5, 1_000), arrived, Via::Event, None, now).is_some());
+}
+
+#[test]
+fn a_whole_file_whose_mode_is_changed_keeps_its_time_of_arrival_in_doubt() {
+    let later = HandedIn { at_ms: 9, doubt: None };
+    let in_doubt = HandedIn { doubt: Some(Doubt::Change), ..ARRIVED };
+    let content = FileState { signature: Signature::for_tests(6), ..state(5, 1_000) };
+    let cases = [
+        // It could not be taken, and is found with another change time, after an event or not.
+        (true, state(5, 900), None, in_doubt),
+        (true, state(5, 900), Some(Hint::Closed), in_doubt),
+        // It was moved there again, or has another content.
+        (true, state(5, 900), Some(Hint::Moved), later),
+        (true, content, None, later),
+        // It was not whole yet.
+        (false, state(5, 900), None, later),
+    ];
+    for (was_whole, changed, hint, expected) in cases {
+        let mut files = Fixture::new();
+        let now = files.1;
+        let first = if was_whole { state(5, 1_000) } else { state(5, 0) };
+        assert_eq!(files.see(0, first, None), was_whole);
+        if was_whole {
+            files.0.retry_later(&name(), now, seconds(1));
+        }
+        let seen = |_: &Name, is_known: bool| {
+            assert!(is_known);
+            later
+        };
+        let at_once = files.0.see(name(), changed, seen, Via::Scan, hint, now);
+        let later = now + seconds(9);
+        let ready = at_once
+            .or_else(|| files.0.see(name(), changed, arrived, Via::Scan, None, later))
+            .expect("ready");
+        assert_eq!(ready.handed_in, expected, "{changed:?} {hint:?}");
+    }
+}
+
+#[test]
+fn when_the_clock_is_set_what_waits_is_in_doubt() {
+    let mut files = Fixture::new();
+    assert!(!files.see(0, state(5, -1), None));
+    files.0.doubt_clock();
+    let now = files.1 + seconds(9);
+    let ready = files.0.see(name(), state(5, -1), arrived, Via::Scan, None, now).expect("ready");
+    assert_eq!(ready.handed_in, HandedIn { doubt: Some(Doubt::Clock), ..ARRIVED });
 }

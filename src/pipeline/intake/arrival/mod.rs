@@ -1,0 +1,263 @@
+//! When each file arrived in the inbox: `handed_in_at`.
+//!
+//! While the service was down nobody saw a file arrive, so the file system's times have to say it. Renaming a
+//! file into the inbox, or writing to it, sets its change time, and nobody can set that to another time. Three
+//! things make it not enough, and each has a file of its own here or a field below:
+//!
+//! - To move a whole folder in does not touch the files in it. It sets the change time of the folder and the
+//!   modification time of the folder above, but so do other things, and the next entry hides it. So a folder is
+//!   judged when it is first seen ([`Placed`]), and a move that a watch event reports is kept.
+//! - A change of mode, owner or links sets a file's change time too. Intake keeps the first time of a file that
+//!   was ready before such a change; what happened before the first scan shows only sometimes.
+//! - The clock may have been set ([`Clock`]), or the times are another machine's or of a file system that has no
+//!   change time. There a file arrives when it is last seen to change.
+//!
+//! Where a time may be wrong it is in doubt, and no later than what is known: a service that was down makes
+//! nobody late.
+
+mod clock;
+mod rule;
+
+pub(super) use clock::Clock;
+
+use crate::model::submission::{Doubt, HandedIn, Name};
+use rule::{Placed, SAME_MS, Times};
+use rustix::fs::FsWord;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
+use std::ops::Bound;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Magic numbers of file systems of this machine where a rename sets the change time: ext2 to ext4, xfs, btrfs,
+/// f2fs, tmpfs, overlayfs, zfs, bcachefs.
+const TRUSTED: [FsWord; 8] = [
+    0xEF53,
+    0x5846_5342,
+    0x9123_683E,
+    0xF2F5_2010,
+    0x0102_1994,
+    0x794C_7630,
+    0x2FC1_2FC1,
+    0xCA45_1A4E,
+];
+
+/// Up to so many folders are remembered without a check whether they still exist.
+const FOLDERS_UNCHECKED: usize = 4_096;
+
+/// A folder of the inbox that is known.
+struct Known {
+    /// Device and inode.
+    identity: (u64, u64),
+    way: Way,
+}
+
+/// How a folder came to its place.
+#[derive(Clone, Copy)]
+enum Way {
+    /// It was found there with these times. It is judged when the first file in it is: most folders hold none.
+    Found {
+        times: Times,
+        /// When it was not there, if that is known.
+        absent_ms: Option<i64>,
+    },
+    /// It is judged.
+    Judged(Placed),
+}
+
+/// What is known about arrivals in the inbox.
+pub(super) struct Arrivals {
+    inbox: PathBuf,
+    /// The folders by their path under the inbox; its own is empty.
+    folders: BTreeMap<OsString, Known>,
+    /// How many there were when it was last checked which of them still exist.
+    checked_folders: usize,
+    /// The folder of the last file that may have been changed after it arrived, and when its entries changed.
+    last_folder: (OsString, i64),
+    /// Whether times can be trusted, by device.
+    trusted: HashMap<u64, bool>,
+    /// When the last whole scan began: folders that are not known were not in the inbox then.
+    scanned_ms: Option<i64>,
+    /// Whether that scan left out files.
+    has_missed: bool,
+    /// Times up to this one are in doubt, since the clock was set.
+    clock_doubt_ms: i64,
+}
+
+impl Arrivals {
+    /// Nothing is known of this inbox.
+    pub(super) fn new(inbox: &Path) -> Arrivals {
+        Arrivals {
+            inbox: inbox.to_owned(),
+            folders: BTreeMap::new(),
+            checked_folders: FOLDERS_UNCHECKED,
+            last_folder: (OsString::new(), i64::MIN),
+            trusted: HashMap::new(),
+            scanned_ms: None,
+            has_missed: false,
+            clock_doubt_ms: i64::MIN,
+        }
+    }
+
+    /// Times up to this one are in doubt from now on, since the clock was set.
+    pub(super) fn doubt_clock(&mut self, up_to_ms: i64) {
+        self.clock_doubt_ms = self.clock_doubt_ms.max(up_to_ms);
+    }
+
+    /// A folder is about to be read.
+    pub(super) fn enter(&mut self, path: &Path, metadata: &Metadata) {
+        if let Ok(folder) = path.strip_prefix(&self.inbox) {
+            let folder = folder.as_os_str();
+            let way = if folder.is_empty() {
+                Way::Judged(Placed::ALWAYS)
+            } else {
+                Way::Found { times: Times::of(metadata), absent_ms: self.scanned_ms }
+            };
+            self.insert_new(folder, metadata, way);
+        }
+    }
+
+    /// A folder was seen to be moved to this name.
+    pub(super) fn folder_moved(&mut self, name: &Name, metadata: &Metadata) {
+        let folder = name.as_path().as_os_str();
+        self.forget(name.as_path());
+        let moved_ms = Times::of(metadata).changed_ms.min(now_ms());
+        let placed = Placed::moved(moved_ms).within(self.placed_above(folder));
+        self.insert_new(folder, metadata, Way::Judged(placed));
+    }
+
+    /// A folder was seen to be made.
+    pub(super) fn folder_made(&mut self, name: &Name, metadata: &Metadata) {
+        let folder = name.as_path().as_os_str();
+        let placed = self.placed_above(folder);
+        self.insert_new(folder, metadata, Way::Judged(placed));
+    }
+
+    /// Adds a folder, unless it is known.
+    fn insert_new(&mut self, folder: &OsStr, metadata: &Metadata, way: Way) {
+        let identity = (metadata.dev(), metadata.ino());
+        if self.folders.get(folder).is_some_and(|known| known.identity == identity) {
+            return;
+        }
+        let (device, _) = identity;
+        self.trusted.entry(device).or_insert_with(|| is_trusted(&self.inbox.join(folder)));
+        self.folders.insert(folder.to_owned(), Known { identity, way });
+    }
+
+    /// How a folder came to its place.
+    fn placed(&mut self, folder: &OsStr) -> Placed {
+        let (times, absent_ms) = match self.folders.get(folder).map(|known| known.way) {
+            Some(Way::Found { times, absent_ms }) => (times, absent_ms),
+            Some(Way::Judged(placed)) => return placed,
+            None => return Placed::ALWAYS,
+        };
+        let above_ms = self.modified_ms(parent(folder)).unwrap_or(i64::MAX);
+        let placed = Placed::found(times, above_ms, absent_ms).within(self.placed_above(folder));
+        if let Some(known) = self.folders.get_mut(folder) {
+            known.way = Way::Judged(placed);
+        }
+        placed
+    }
+
+    /// How the folder above this one came to its place.
+    fn placed_above(&mut self, folder: &OsStr) -> Placed {
+        self.placed(parent(folder))
+    }
+
+    /// When the entries of a folder changed last.
+    fn modified_ms(&self, folder: &OsStr) -> Option<i64> {
+        let found = self.inbox.join(folder).metadata().ok()?;
+        Some(Times::of(&found).modified_ms)
+    }
+
+    /// Forgets a folder that is gone or moved, and all below it.
+    pub(super) fn forget(&mut self, folder: &Path) {
+        let folder = folder.strip_prefix(&self.inbox).unwrap_or(folder).as_os_str();
+        self.folders.remove(folder);
+        let [mut first, mut end] = [folder.to_owned(), folder.to_owned()];
+        first.push("/");
+        // What comes behind a slash.
+        end.push("0");
+        let below = (Bound::Included(first.as_os_str()), Bound::Excluded(end.as_os_str()));
+        let below: Vec<OsString> =
+            self.folders.range::<OsStr, _>(below).map(|(folder, _)| folder.clone()).collect();
+        for folder in below {
+            self.folders.remove(&folder);
+        }
+    }
+
+    /// A whole scan is finished that began then; `has_missed` if it left out files.
+    pub(super) fn scanned(&mut self, started: Instant, has_missed: bool) {
+        let took = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
+        self.scanned_ms = Some(now_ms().saturating_sub(took));
+        self.has_missed = has_missed;
+        if self.folders.len() > 2 * self.checked_folders {
+            let inbox = &self.inbox;
+            self.folders.retain(|folder, _| inbox.join(folder).is_dir());
+            self.checked_folders = self.folders.len().max(FOLDERS_UNCHECKED);
+        }
+    }
+
+    /// When a file arrived that has this state now. `was_seen` says that it has been seen in another state, or
+    /// that an event reports it.
+    pub(super) fn handed_in(&mut self, name: &Name, file: &Metadata, was_seen: bool) -> HandedIn {
+        let (folder, _) = name.split();
+        if !self.folders.contains_key(folder) {
+            let path = self.inbox.join(folder);
+            if let Ok(metadata) = path.metadata() {
+                self.enter(&path, &metadata);
+            }
+        }
+        let (times, now_ms) = (Times::of(file), now_ms());
+        let handed_in = self.placed(folder).handed_in(times);
+        let device = self.folders.get(folder).map(|known| known.identity.0);
+        if device.and_then(|device| self.trusted.get(&device)) != Some(&true) {
+            let was_absent = self.scanned_ms.is_some() && !self.has_missed;
+            return if was_seen || was_absent {
+                HandedIn { at_ms: now_ms, doubt: None }
+            } else {
+                HandedIn { at_ms: handed_in.at_ms.min(now_ms), doubt: Some(Doubt::Clock) }
+            };
+        }
+        let is_in_future = handed_in.at_ms > now_ms.saturating_add(SAME_MS);
+        let doubt = if handed_in.doubt.is_some() {
+            handed_in.doubt
+        } else if is_in_future || handed_in.at_ms <= self.clock_doubt_ms {
+            Some(Doubt::Clock)
+        } else {
+            self.was_changed(folder, times).then_some(Doubt::Change)
+        };
+        HandedIn { doubt, ..handed_in }
+    }
+
+    /// Whether something else was changed of a file in this folder, after it had arrived. What comes while the
+    /// service runs is seen soon, so this is asked only of what was there before.
+    fn was_changed(&mut self, folder: &OsStr, file: Times) -> bool {
+        if self.scanned_ms.is_some() || file.is_written() {
+            return false;
+        }
+        let (last, modified_ms) = &self.last_folder;
+        if last == folder && !file.was_changed_after(*modified_ms) {
+            return false;
+        }
+        let modified_ms = self.modified_ms(folder).unwrap_or(i64::MAX);
+        self.last_folder = (folder.to_owned(), modified_ms);
+        file.was_changed_after(modified_ms)
+    }
+}
+
+/// The folder above this one; its own name is empty if that is the inbox.
+fn parent(folder: &OsStr) -> &OsStr {
+    Path::new(folder).parent().map_or(OsStr::new(""), Path::as_os_str)
+}
+
+/// Whether the times of files in this folder come from the clock of this machine, and show renames.
+fn is_trusted(folder: &Path) -> bool {
+    rustix::fs::statfs(folder).is_ok_and(|found| TRUSTED.contains(&found.f_type))
+}
+
+fn now_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
