@@ -9,7 +9,7 @@ use crate::model::submission::Name;
 use crate::model::words::counted;
 use crate::store::archive::Archive;
 use crate::store::ledger::{Ledger, Report};
-use crate::store::lock::{Holder, Lock};
+use crate::store::lock::{Holder, Locks};
 use crate::store::path::beside;
 use crate::store::reports::rebuild::{Rebuild, Rebuilt};
 use gridmark_core::judge::Tier;
@@ -92,8 +92,11 @@ fn verify(args: &Args, settings: &Settings) -> Result<u8, Error> {
         // Without a ledger this fails before the lock's file is created.
         open_existing_ledger(paths)?;
     }
-    let lock = rebuilds.then(|| Lock::take(&paths.lock())).transpose();
-    let _lock = lock.map_err(crate::service::Error::from)?;
+    let locks = rebuilds.then(|| Locks::take(paths)).transpose();
+    let locks = locks.map_err(crate::service::Error::from)?;
+    for unlocked in locks.iter().flat_map(Locks::unlocked) {
+        print_error(&format!("{unlocked}; see to it that no service uses this folder"));
+    }
     let is_running = !rebuilds && is_running(paths);
     let before = state_of_ledger(paths);
     let ledger = open_existing_ledger(paths)?;

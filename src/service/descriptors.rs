@@ -10,9 +10,9 @@ use crate::config::Settings;
 use crate::telemetry::emit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Standard streams, lock, ledger with its log and index, in-flight journal, listener, runtime,
+/// Standard streams, locks, ledger with its log and index, in-flight journal, listener, runtime,
 /// signals, watcher, and a few for short reads.
-const BASE: usize = 22;
+const BASE: usize = 26;
 
 /// Folders and files that intake opens to claim a file, apart from its scan.
 const CLAIMING: usize = 6;

@@ -6,24 +6,27 @@ use super::reload::Reload;
 use crate::model::escape;
 use crate::model::words::counted;
 use crate::store::disk::free_bytes;
-use crate::store::lock::Lock;
+use crate::store::lock::Locks;
 use crate::telemetry::health::Concern;
 use crate::telemetry::{Recorder, emit};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The periodic work, with the lock that it keeps in place.
+/// The periodic work, with the locks that it keeps in place.
 pub(super) struct Maintenance {
     shared: Arc<Shared>,
     recorder: Recorder,
-    lock: Lock,
+    locks: Locks,
+    /// What could not be locked at the last check.
+    unlocked: Vec<String>,
     next: Instant,
     manager: Manager,
 }
 
 impl Maintenance {
-    pub(super) fn new(shared: Arc<Shared>, recorder: Recorder, lock: Lock) -> Maintenance {
-        Maintenance { shared, recorder, lock, next: Instant::now(), manager: Manager::new() }
+    pub(super) fn new(shared: Arc<Shared>, recorder: Recorder, locks: Locks) -> Maintenance {
+        let (unlocked, next, manager) = (Vec::new(), Instant::now(), Manager::new());
+        Maintenance { shared, recorder, locks, unlocked, next, manager }
     }
 
     /// Does what is due.
@@ -59,14 +62,19 @@ impl Maintenance {
         self.manager.notify_stopping();
     }
 
-    /// Restores files of the state folder that were removed; the error is a message.
-    fn restore_state(&mut self) -> Result<(), String> {
-        // The lock first: its holder may write the ledger.
-        let lock = self.lock.check_file().map_err(|error| error.to_string())?;
+    /// Restores locks and a ledger that were removed; the error is a message.
+    fn restore_files(&mut self) -> Result<(), String> {
+        // The locks first: their holder may write the ledger.
+        let lock = self.locks.check_files().map_err(|error| escape::with_causes(&error))?;
+        let unlocked = self.locks.unlocked();
+        if unlocked != self.unlocked {
+            emit::folders_unlocked(&unlocked);
+            self.unlocked = unlocked;
+        }
         let ledger = self.shared.ledger.check_file().map_err(|error| error.to_string())?;
         for (is_restored, what) in [(lock, "lock"), (ledger, "ledger")] {
             if is_restored {
-                emit::state_restored(what);
+                emit::file_restored(what);
             }
         }
         Ok(())
@@ -74,7 +82,7 @@ impl Maintenance {
 
     /// Checks that the folders exist and have enough free space; otherwise the service is not ready.
     fn check_disk(&mut self) {
-        let state = self.restore_state();
+        let state = self.restore_files();
         let paths = &self.shared.settings.paths;
         let least = self.shared.sections.publish.get().disk_free_bytes_min;
         let mut least_free = u64::MAX;

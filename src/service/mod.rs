@@ -123,14 +123,14 @@ pub fn run(settings: &Settings, mut mode: Mode) -> Result<Outcome, Error> {
     let recorder = Recorder::install()
         .map_err(|error| Error::System { what: "the metrics", source: io::Error::other(error) })?;
     descriptors::raise_limit(settings)?;
-    let Prepared { shared, lock, claims, listener } = prepare(settings.clone(), &mode)?;
+    let Prepared { shared, locks, claims, listener } = prepare(settings.clone(), &mode)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|source| Error::System { what: "the runtime", source })?;
     emit::started(env!("CARGO_PKG_VERSION"), shared.tier.name(), &shared.settings.paths.root);
     let shared = Arc::new(shared);
-    let maintenance = Maintenance::new(Arc::clone(&shared), recorder.clone(), lock);
+    let maintenance = Maintenance::new(Arc::clone(&shared), recorder.clone(), locks);
     emit::settings_read();
     let reload = mode.reload.take().map(|source| Reload::new(source, settings.clone()));
     let running = Running { shared, maintenance, reload, on_progress: mode.on_progress };

@@ -1,6 +1,6 @@
 //! Everything that has to succeed before the first file is taken.
 //!
-//! The order matters. The lock comes before anything else in the state folder is touched. What an earlier
+//! The order matters. The locks come before anything else in the folders is touched. What an earlier
 //! run left is recovered before new files are taken. The address comes last, so that a client that
 //! connects finds a service that has started.
 
@@ -14,7 +14,7 @@ use crate::store::archive::Archive;
 use crate::store::fail_point::Point;
 use crate::store::in_flight::InFlightJournal;
 use crate::store::ledger::{Ledger, check_not_lost};
-use crate::store::lock::Lock;
+use crate::store::lock::Locks;
 use crate::store::recovery::recover;
 use crate::store::reports::files::ReportFiles;
 use crate::store::reports::rebuilder::SharedReports;
@@ -27,14 +27,14 @@ use std::sync::atomic::AtomicBool;
 /// A service that is ready to start its stages.
 pub(super) struct Prepared {
     pub(super) shared: Shared,
-    pub(super) lock: Lock,
+    pub(super) locks: Locks,
     /// Submissions that an earlier run took and did not finish.
     pub(super) claims: Vec<Claimed>,
     /// Nothing for a run with `--once`, which serves no address.
     pub(super) listener: Option<TcpListener>,
 }
 
-/// Creates the folders, takes the lock, opens the ledger, recovers what an earlier run left, and opens the
+/// Creates the folders, takes their locks, opens the ledger, recovers what an earlier run left, and opens the
 /// address.
 pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, Error> {
     // Watch events name absolute paths, so the paths of the settings must be absolute too.
@@ -47,7 +47,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     {
         std::fs::create_dir_all(&path).map_err(|source| Error::Folder { path, source })?;
     }
-    let mut lock = Lock::take(&paths.lock())?;
+    let mut locks = Locks::take(paths)?;
     let path = paths.ledger();
     check_not_lost(&path, &paths.reports())?;
     let ledger = Ledger::open(&path)?;
@@ -65,7 +65,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     let (journal, suspects) = InFlightJournal::open(&path, settings.grade.batch_files_max)
         .map_err(|source| Error::State { path, source })?;
     let claims = recover(&ledger, &archive, &mut reports, &suspects)?;
-    let listener = if mode.once { None } else { Some(listen(settings.http.listen, &mut lock)?) };
+    let listener = if mode.once { None } else { Some(listen(settings.http.listen, &mut locks)?) };
     let shared = Shared {
         sections: Sections::new(&settings),
         reloads: Reloads::new(mode.reload.as_ref().and_then(|source| source.file.clone())),
@@ -82,7 +82,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         liveness: Liveness::default(),
         settings,
     };
-    Ok(Prepared { shared, lock, claims, listener })
+    Ok(Prepared { shared, locks, claims, listener })
 }
 
 /// Opens the address for metrics and health.
@@ -95,11 +95,11 @@ pub fn bind(address: SocketAddr) -> Result<TcpListener, Error> {
 }
 
 /// Opens the address and writes it into the lock, where commands look for it.
-fn listen(address: SocketAddr, lock: &mut Lock) -> Result<TcpListener, Error> {
+fn listen(address: SocketAddr, locks: &mut Locks) -> Result<TcpListener, Error> {
     let listener = bind(address)?;
     listener.set_nonblocking(true).map_err(|source| Error::Listen { address, source })?;
     let address = listener.local_addr().unwrap_or(address);
-    lock.set_address(address)?;
+    locks.set_address(address)?;
     emit::listening(address);
     Ok(listener)
 }

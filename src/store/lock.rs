@@ -1,30 +1,80 @@
-//! One instance per root: a file lock, which the kernel releases however the process ends.
+//! One service for each folder: file locks, which the kernel releases however the process ends.
 //!
-//! The file says who holds the lock and where it serves HTTP, so that a second instance can name the first and
-//! commands can find the service. The lock is `flock(2)`, so what the file says is a hint and the lock decides.
+//! Every folder that a service writes has a lock, not only its state: two services with a state each may be given the
+//! same reports, or one inbox. The locks are taken in one order, which depends on the folders alone, so that of two
+//! services that start at the same time one gets all of them.
+//!
+//! A lock's file says who holds it, and that of the state folder where it serves HTTP, so that a second instance can name the
+//! first and commands can find the service. The lock is `flock(2)`, so what the file says is a hint and the lock decides.
+//!
+//! Where a file system has no locks the service works without, and says so. The same holds where a lock's file cannot be
+//! used in a folder other than the state folder: others can write to an inbox, and nothing that they leave there under
+//! the name of the lock may keep the service from starting. Only a lock that somebody holds does.
 
+use crate::config::Paths;
 use crate::model::escape;
+use crate::store::archive::HIDDEN_PREFIX;
 use crate::store::owner;
 use crate::store::path::is_missing;
-use rustix::fs::OFlags;
-use std::fs::{File, TryLockError};
-use std::io::{self, Read};
+use rustix::fs::{OFlags, Stat, stat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Why the lock could not be taken.
+/// The name of the lock in inbox, archive, quarantine and reports.
+pub const LOCK_NAME: &str = ".gridmark-lock";
+
+/// What each lock's file begins with.
+const OWN_START: &str = "process ";
+/// How much of a lock's file is read.
+const TEXT_BYTES_MAX: u64 = 64 << 10;
+
+/// Why the locks could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Another process holds it.
-    #[error("another gridmark works here already: {holder} (it holds {})", escape::path(path))]
+    /// Another process holds one.
+    #[error(
+        "another gridmark works here already: {holder} (it holds {}); stop it, or set other folders",
+        escape::path(path)
+    )]
     Held {
         /// The lock's file.
         path: PathBuf,
         /// What the file says of its holder.
         holder: String,
     },
-    /// The file cannot be used.
+    /// A folder lies in one of another service.
+    #[error(
+        "{} lies in a folder of another gridmark: {holder} (it holds {}); set another folder",
+        escape::path(path),
+        escape::path(lock)
+    )]
+    Within {
+        /// The folder.
+        path: PathBuf,
+        /// The lock of the other service.
+        lock: PathBuf,
+        /// What its file says of its holder.
+        holder: String,
+    },
+    /// Two folders are one, or one lies in the other.
+    #[error(
+        "{} is the folder {}, or lies in it; set a folder of its own for each",
+        escape::path(one),
+        escape::path(other)
+    )]
+    NotApart {
+        /// One folder.
+        one: PathBuf,
+        /// The other one.
+        other: PathBuf,
+    },
+    /// A file cannot be used.
     #[error("cannot lock {}", escape::path(path))]
     Io {
         /// The lock's file.
@@ -34,14 +84,36 @@ pub enum Error {
     },
 }
 
-/// The lock, held until this is dropped.
+/// The locks of all folders of a service, held until this is dropped.
 #[derive(Debug)]
-pub struct Lock {
+pub struct Locks {
+    state: Lock,
+    /// Those of the other folders.
+    others: Vec<Lock>,
+    /// What the files say of this process.
+    holder: Claimant,
+}
+
+/// The lock of one folder.
+#[derive(Debug)]
+struct Lock {
     path: PathBuf,
-    file: File,
-    /// What the file says of this process.
-    text: String,
+    /// Whether it belongs to the state folder.
+    is_of_state: bool,
+    /// Its file, which is locked, unless there is a reason why not. Nothing if it cannot be opened.
+    file: Option<File>,
+    /// Why it is not locked.
+    unlocked: Option<io::Error>,
+}
+
+/// This process, as the files of its locks name it.
+#[derive(Debug)]
+struct Claimant {
+    root: PathBuf,
+    since: jiff::Timestamp,
     address: Option<SocketAddr>,
+    /// The state folder, whose owner gets the files.
+    state: Stat,
 }
 
 /// What a lock's file says of its holder, or of the last one.
@@ -53,93 +125,263 @@ pub struct Holder {
     pub address: Option<SocketAddr>,
 }
 
-impl Lock {
-    /// Takes the lock at `path`, and writes to its file who holds it.
+impl Locks {
+    /// Takes the locks of these folders, and writes to each file who holds it. Folders that are missing have none.
     ///
     /// # Errors
     ///
-    /// If another process holds it, or the file cannot be used.
-    pub fn take(path: &Path) -> Result<Lock, Error> {
-        let failed = |source| Error::Io { path: path.to_owned(), source };
-        let mut file = open(path).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let _ = file.read_to_string(&mut holder);
-                let holder = match holder.trim() {
-                    "" => "a process whose id is not in the file".to_owned(),
-                    said => said.to_owned(),
-                };
-                return Err(Error::Held { path: path.to_owned(), holder });
+    /// If another process holds one, two folders are one, or the lock of the state folder cannot be used.
+    pub fn take(paths: &Paths) -> Result<Locks, Error> {
+        let (path, state) = (paths.lock(), paths.state());
+        let found = stat(&state);
+        let found = found.map_err(|why| Error::Io { path: path.clone(), source: why.into() })?;
+        let (root, since) = (paths.root.clone(), jiff::Timestamp::now());
+        let holder = Claimant { root, since, address: None, state: found };
+        let folders = [paths.inbox(), paths.archive(), paths.quarantine(), paths.reports()];
+        let mut folders = folders.map(|folder| (identity_of(&folder), folder));
+        folders.sort();
+        let mut known = vec![(Some((found.st_dev, found.st_ino)), &state)];
+        for (identity, folder) in &folders {
+            let same = known.iter().find(|(known, _)| known.is_some() && known == identity);
+            if let Some((_, other)) = same {
+                return Err(Error::NotApart { one: folder.clone(), other: (*other).clone() });
             }
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
+            known.push((*identity, folder));
         }
-        let now = jiff::Timestamp::now();
-        let text = format!("process {}, since {now:.0}", std::process::id());
-        let lock = Lock { path: path.to_owned(), file, text, address: None };
-        lock.write(&lock.text)?;
-        Ok(lock)
+        let mut locks =
+            Locks { state: Lock::take(&path, true, &holder)?, others: Vec::new(), holder };
+        for (_, folder) in &folders {
+            locks.others.push(Lock::take(&folder.join(LOCK_NAME), false, &locks.holder)?);
+        }
+        known.iter().try_for_each(|(_, folder)| locks.check_above(folder))?;
+        Ok(locks)
     }
 
-    /// Takes the lock again if its file was removed or replaced; returns whether it was.
+    /// Checks that a folder lies in no other one that is locked. What lies in a hidden folder of gridmark's does not
+    /// count: that is where `doctor` tries things.
+    fn check_above(&self, folder: &Path) -> Result<(), Error> {
+        let Ok(real) = folder.canonicalize() else { return Ok(()) };
+        let is_hidden = |folder: &Path| {
+            let name = folder.file_name().map(OsStr::as_bytes);
+            name.is_some_and(|name| name.starts_with(HIDDEN_PREFIX.as_bytes()))
+        };
+        for below in real.ancestors().take_while(|folder| !is_hidden(folder)) {
+            let Some(above) = below.parent() else { break };
+            let path = above.join(LOCK_NAME);
+            let Ok(file) = open_to_read(&path) else { continue };
+            let is = file.metadata().ok().map(|found| identity(&found));
+            if self.others.iter().any(|lock| lock.identity() == is && is.is_some()) {
+                let (one, other) = (folder.to_owned(), above.to_owned());
+                return Err(Error::NotApart { one, other });
+            }
+            if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
+                let (path, lock) = (folder.to_owned(), path);
+                return Err(Error::Within { path, lock, holder: holder_in(&file) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes each lock again whose file was removed or replaced; returns whether there was one.
     ///
     /// # Errors
     ///
-    /// If another process holds it by now, or the file cannot be used.
-    pub fn check_file(&mut self) -> Result<bool, Error> {
-        let failed = |source| Error::Io { path: self.path.clone(), source };
-        let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
-        let ours = self.file.metadata().map(identity).map_err(failed)?;
-        if self.path.metadata().map(identity).ok() == Some(ours) {
-            return Ok(false);
+    /// If another process holds it by now, or that of the state folder cannot be used.
+    pub fn check_files(&mut self) -> Result<bool, Error> {
+        let Locks { state, others, holder } = self;
+        let mut is_restored = false;
+        for lock in std::iter::once(state).chain(others) {
+            is_restored |= lock.check(holder)?;
         }
-        let address = self.address;
-        *self = Lock::take(&self.path)?;
-        if let Some(address) = address {
-            self.set_address(address)?;
-        }
-        Ok(true)
+        Ok(is_restored)
     }
 
-    /// Adds to the file at which address metrics and health are served.
+    /// Adds to the file of the state folder at which address metrics and health are served.
     ///
     /// # Errors
     ///
     /// If the file cannot be written.
     pub fn set_address(&mut self, address: SocketAddr) -> Result<(), Error> {
-        self.address = Some(address);
-        self.write(&format!("{}, at {address}", self.text))
+        self.holder.address = Some(address);
+        let written = self.state.write(&self.holder);
+        written.map_err(|source| Error::Io { path: self.state.path.clone(), source })
     }
 
-    fn write(&self, text: &str) -> Result<(), Error> {
-        let failed = |source| Error::Io { path: self.path.clone(), source };
-        let line = format!("{text}\n");
-        self.file.write_all_at(line.as_bytes(), 0).map_err(failed)?;
-        self.file.set_len(line.len() as u64).map_err(failed)
+    /// The files that cannot be locked, each with the reason: nothing keeps another service out of their folders.
+    pub fn unlocked(&self) -> Vec<String> {
+        let all = std::iter::once(&self.state).chain(&self.others);
+        let unlocked = all.filter_map(|lock| Some((lock, lock.unlocked.as_ref()?)));
+        unlocked.map(|(lock, why)| format!("{}: {why}", escape::path(&lock.path))).collect()
+    }
+}
+
+impl Lock {
+    fn take(path: &Path, is_of_state: bool, holder: &Claimant) -> Result<Lock, Error> {
+        let failed = |source| Error::Io { path: path.to_owned(), source };
+        let lock = |file, unlocked| Lock { path: path.to_owned(), is_of_state, file, unlocked };
+        let mut file = match open(path, &holder.state) {
+            Ok(file) => file,
+            Err(error) if is_of_state => return Err(failed(error)),
+            // There is nothing to lock yet.
+            Err(error) if is_missing(&error) => return Ok(lock(None, None)),
+            Err(error) => return Ok(lock(None, Some(error))),
+        };
+        let mut locked = file.try_lock();
+        // NFS locks only what is open for writing.
+        if let Err(TryLockError::Error(why)) = &locked
+            && Errno::from_io_error(why) == Some(Errno::BADF)
+            && let Ok(writable) = open_to_write(path)
+        {
+            file = writable;
+            locked = file.try_lock();
+        }
+        let unlocked = match locked {
+            Ok(()) => None,
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::Held { path: path.to_owned(), holder: holder_in(&file) });
+            }
+            Err(TryLockError::Error(why)) if !is_of_state || has_no_locks(&why) => Some(why),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        };
+        let lock = lock(Some(file), unlocked);
+        match lock.write(holder) {
+            Err(error) if is_of_state => Err(failed(error)),
+            // Who holds it is a hint.
+            _ => Ok(lock),
+        }
+    }
+
+    /// Takes it again if its file was removed or replaced; returns whether it was.
+    fn check(&mut self, holder: &Claimant) -> Result<bool, Error> {
+        let ours = self.identity();
+        if ours.is_some() && identity_of(&self.path) == ours {
+            return Ok(false);
+        }
+        let taken = Lock::take(&self.path, self.is_of_state, holder)?;
+        let is_restored = ours.is_some() && taken.file.is_some();
+        *self = taken;
+        Ok(is_restored)
+    }
+
+    /// Writes to its file who holds it. The file is not kept open for writing: that would keep its file system from
+    /// being made read-only.
+    fn write(&self, holder: &Claimant) -> io::Result<()> {
+        let file = open_to_write(&self.path)?;
+        if Some(identity(&file.metadata()?)) != self.identity() {
+            return Err(io::Error::other("it was replaced"));
+        }
+        let mut there = [0; OWN_START.len()];
+        let length = file.read_at(&mut there, 0)?;
+        if !self.is_of_state && there[..length] != OWN_START.as_bytes()[..length] {
+            return Err(io::Error::other("another program wrote it"));
+        }
+        let text = holder.text(self.is_of_state);
+        file.write_all_at(text.as_bytes(), 0)?;
+        file.set_len(text.len() as u64)
+    }
+
+    /// Which file it is.
+    fn identity(&self) -> Option<(u64, u64)> {
+        self.file.as_ref()?.metadata().ok().map(|found| identity(&found))
+    }
+}
+
+impl Claimant {
+    /// What the file of a lock says.
+    fn text(&self, with_address: bool) -> String {
+        let address = self.address.filter(|_| with_address);
+        let address = address.map(|address| format!(", at {address}")).unwrap_or_default();
+        let (process, root) = (std::process::id(), escape::path(&self.root));
+        format!("{OWN_START}{process}, since {:.0}{address}\nroot {root}\n", self.since)
+    }
+}
+
+fn identity(found: &Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
+}
+
+fn identity_of(path: &Path) -> Option<(u64, u64)> {
+    path.metadata().ok().map(|found| identity(&found))
+}
+
+/// Tries locks in an empty folder: whether one keeps a second one out.
+///
+/// # Errors
+///
+/// If the file system has no locks, or no file can be made.
+pub fn probe_locks(folder: &Path) -> io::Result<bool> {
+    let path = folder.join("locked");
+    let open = || File::options().create(true).truncate(false).write(true).open(&path);
+    let (first, second) = (open()?, open()?);
+    first.try_lock()?;
+    match second.try_lock() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Whether this error says that a file system has no locks.
+fn has_no_locks(error: &io::Error) -> bool {
+    let without = [Errno::NOLCK, Errno::OPNOTSUPP, Errno::NOSYS];
+    Errno::from_io_error(error).is_some_and(|error| without.contains(&error))
+}
+
+/// What the file of the lock at `path` says of its holder, on one line; `None` if it cannot be read.
+pub fn holder_at(path: &Path) -> Option<String> {
+    open_to_read(path).ok().map(|file| holder_in(&file))
+}
+
+/// What the file of a lock says of its holder, on one line.
+fn holder_in(file: &File) -> String {
+    let mut said = Vec::new();
+    let _ = file.take(TEXT_BYTES_MAX).read_to_end(&mut said);
+    let said = String::from_utf8_lossy(&said);
+    match said.trim() {
+        "" => "a process whose id is not in the file".to_owned(),
+        said => escape::line(&said.replace('\n', ", ")).to_string(),
     }
 }
 
 /// Opens the file of a lock, or creates it so that the service can use it, even if root runs this.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
-    match options.open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+fn open(path: &Path, owner: &Stat) -> io::Result<File> {
+    match open_to_read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
         opened => return opened,
     }
-    match options.create_new(true).open(path) {
-        Ok(file) => {
-            let folder = path.parent().unwrap_or(Path::new("/"));
-            owner::give(&file, &rustix::fs::stat(folder)?)?;
-            Ok(file)
-        }
+    match File::options().write(true).create_new(true).open(path) {
+        Ok(file) => owner::give(&file, owner)?,
         // Another process created it first.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            options.create_new(false).open(path)
-        }
-        Err(error) => Err(error),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
     }
+    open_to_read(path)
+}
+
+fn open_to_read(path: &Path) -> io::Result<File> {
+    open_as(path, File::options().read(true))
+}
+
+fn open_to_write(path: &Path) -> io::Result<File> {
+    open_as(path, File::options().read(true).write(true))
+}
+
+/// Opens a file: not through a link, and without waiting at a FIFO.
+fn open_as(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits().cast_signed();
+    options.custom_flags(flags).open(path).and_then(only_file)
+}
+
+fn only_file(file: File) -> io::Result<File> {
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is no regular file; move it away"));
+    }
+    // Under another name it may be a submission, and is not ours to write.
+    if found.nlink() > 1 {
+        return Err(io::Error::other("the file has another name too; remove this one"));
+    }
+    Ok(file)
 }
 
 impl Holder {
@@ -153,8 +395,8 @@ impl Holder {
             Err(error) if is_missing(&error) => return Ok(None),
             other => other?,
         };
-        let mut words = said.trim().split(", ");
-        let process = words.next().and_then(|word| word.strip_prefix("process ")?.parse().ok());
+        let mut words = said.lines().next().unwrap_or_default().split(", ");
+        let process = words.next().and_then(|word| word.strip_prefix(OWN_START)?.parse().ok());
         let address = words.find_map(|word| word.strip_prefix("at ")?.parse().ok());
         Ok(process.map(|process| Holder { process, address }))
     }
@@ -188,37 +430,133 @@ pub fn is_held(path: &Path, process: u32) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
+    use tempfile::TempDir;
 
-    #[test]
-    fn it_is_taken_again_where_its_file_was_removed() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("lock");
-        let mut lock = Lock::take(&path).expect("the lock");
-        assert!(!lock.check_file().expect("the lock"));
-        std::fs::remove_file(&path).expect("a file to remove");
-        assert!(lock.check_file().expect("the lock again"));
-        Lock::take(&path).expect_err("a second lock");
-        std::fs::remove_file(&path).expect("a file to remove");
-        let _second = Lock::take(&path).expect("a lock of another process");
-        lock.check_file().expect_err("a lock that another process holds");
+    /// Folders of two services, made below one root.
+    fn folders() -> (TempDir, Paths, Paths) {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let [one, other] = ["one", "other"].map(|name| {
+            let paths = Paths { root: root.path().join(name), ..Paths::default() };
+            for folder in ["inbox", "archive", "quarantine", "reports", "state"] {
+                std::fs::create_dir_all(paths.root.join(folder)).expect("a folder");
+            }
+            paths
+        });
+        (root, one, other)
     }
 
     #[test]
     fn a_second_instance_learns_who_holds_it() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("lock");
-        let mut lock = Lock::take(&path).expect("the lock");
-        let error = Lock::take(&path).expect_err("a second lock");
+        let (_root, paths, _) = folders();
+        let mut locks = Locks::take(&paths).expect("the locks");
+        let error = Locks::take(&paths).expect_err("a second service").to_string();
         let process = format!("process {}", std::process::id());
-        assert!(error.to_string().contains(&process), "{error}");
+        let root = format!("root {} (it holds {}", paths.root.display(), paths.lock().display());
+        assert!(error.contains(&process) && error.contains(&root), "{error}");
         let address = SocketAddr::from(([127, 0, 0, 1], 9464));
-        lock.set_address(address).expect("an address in the file");
+        locks.set_address(address).expect("an address in the file");
         let holder = Holder { process: std::process::id(), address: Some(address) };
-        assert_eq!(Holder::of(&path).expect("the file"), Some(holder));
-        assert_ne!(is_held(&path, std::process::id()), Some(false));
-        drop(lock);
-        assert_ne!(is_held(&path, std::process::id()), Some(true));
-        Lock::take(&path).expect("the lock again");
-        assert_eq!(Holder::of(&folder.path().join("none")).expect("no file"), None);
+        let lock = paths.lock();
+        assert_eq!(Holder::of(&lock).expect("the file"), Some(holder));
+        assert_ne!(is_held(&lock, std::process::id()), Some(false));
+        drop(locks);
+        assert_ne!(is_held(&lock, std::process::id()), Some(true));
+        Locks::take(&paths).expect("the locks again");
+        assert_eq!(Holder::of(&paths.root.join("none")).expect("no file"), None);
+    }
+
+    #[test]
+    fn each_folder_that_two_services_share_keeps_the_second_one_out() {
+        for shared in ["inbox", "archive", "quarantine", "reports", "state"] {
+            let (_root, one, mut other) = folders();
+            let folder = one.root.join(shared);
+            match shared {
+                "inbox" => other.inbox = folder.clone(),
+                "archive" => other.archive = folder.clone(),
+                "quarantine" => other.quarantine = folder.clone(),
+                "reports" => other.reports = folder.clone(),
+                _ => other.state = folder.clone(),
+            }
+            let locks = Locks::take(&one).expect("the locks");
+            let error = Locks::take(&other).expect_err(shared).to_string();
+            let words = [one.root.display().to_string(), folder.display().to_string()];
+            assert!(words.iter().all(|words| error.contains(words)), "{error}");
+            // The one that was refused holds nothing.
+            Locks::take(&Paths { root: other.root.clone(), ..Paths::default() })
+                .expect("the locks of its own folders");
+            drop(locks);
+            Locks::take(&other).expect(shared);
+        }
+    }
+
+    #[test]
+    fn a_folder_in_one_of_another_service_is_refused_unless_a_hidden_one_lies_between() {
+        let (_root, one, mut other) = folders();
+        let _locks = Locks::take(&one).expect("the locks");
+        other.reports = one.inbox().join("team/reports");
+        std::fs::create_dir_all(other.reports()).expect("a folder");
+        let error = Locks::take(&other).expect_err("a folder within");
+        assert!(matches!(error, Error::Within { .. }), "{error}");
+        other.reports = one.inbox().join(".gridmark-doctor-1/reports");
+        std::fs::create_dir_all(other.reports()).expect("a folder");
+        Locks::take(&other).expect("the locks");
+    }
+
+    #[test]
+    fn two_folders_that_are_not_apart_are_refused() {
+        let (_root, mut paths, _) = folders();
+        symlink(paths.archive(), paths.root.join("link")).expect("a link");
+        paths.quarantine = "link".into();
+        let error = Locks::take(&paths).expect_err("one folder").to_string();
+        assert!(error.contains("is the folder"), "{error}");
+        std::fs::remove_file(paths.root.join("link")).expect("a link to remove");
+        std::fs::create_dir(paths.archive().join("deep")).expect("a folder");
+        symlink(paths.archive().join("deep"), paths.root.join("link")).expect("a link");
+        let error = Locks::take(&paths).expect_err("a folder in another").to_string();
+        assert!(error.contains("lies in it"), "{error}");
+    }
+
+    #[test]
+    fn locks_are_taken_again_where_their_files_were_removed() {
+        let (_root, paths, _) = folders();
+        let mut locks = Locks::take(&paths).expect("the locks");
+        assert!(!locks.check_files().expect("the locks"));
+        for path in [paths.lock(), paths.inbox().join(LOCK_NAME)] {
+            std::fs::remove_file(&path).expect("a file to remove");
+            assert!(locks.check_files().expect("the lock again"));
+            assert!(path.is_file() && !locks.check_files().expect("the locks"));
+            Locks::take(&paths).expect_err("a second service");
+            std::fs::remove_file(&path).expect("a file to remove");
+            let second = File::create(&path).expect("a file");
+            second.lock().expect("a lock of another process");
+            locks.check_files().expect_err("a lock that another process holds");
+            drop(second);
+            assert!(locks.check_files().expect("the lock again"));
+        }
+    }
+
+    #[test]
+    fn what_others_put_in_the_place_of_a_lock_keeps_no_service_out() {
+        let (_root, paths, _) = folders();
+        std::fs::create_dir(paths.inbox().join(LOCK_NAME)).expect("a folder");
+        symlink("/etc/passwd", paths.archive().join(LOCK_NAME)).expect("a link");
+        std::fs::write(paths.quarantine().join(LOCK_NAME), "a board\n").expect("a file");
+        std::fs::write(paths.reports().join("p"), "process of a submission\n").expect("a file");
+        std::fs::hard_link(paths.reports().join("p"), paths.reports().join(LOCK_NAME))
+            .expect("a second name");
+        let locks = Locks::take(&paths).expect("the locks");
+        assert_eq!(locks.unlocked().len(), 3, "{:?}", locks.unlocked());
+        // What somebody has written is not written over.
+        for (file, text) in [
+            (paths.quarantine().join(LOCK_NAME), "a board\n"),
+            (paths.reports().join("p"), "process of a submission\n"),
+        ] {
+            assert_eq!(std::fs::read_to_string(file).expect("the file"), text);
+        }
+        std::fs::remove_file(paths.lock()).expect("a file to remove");
+        drop(locks);
+        symlink("/etc/passwd", paths.lock()).expect("a link");
+        Locks::take(&paths).expect_err("a link in the state folder");
     }
 }

@@ -6,7 +6,7 @@
 //! - [`in_flight`]: a journal of what is being graded, which outlives a crash of the process.
 //! - [`recovery`]: a start recovers from the end of an earlier run.
 //! - [`durable`]: what a commit rests on survives a loss of power.
-//! - [`lock`]: one service per root.
+//! - [`lock`]: one service for each folder.
 //! - [`owner`]: the owner and mode of files that are created.
 //! - [`disk`]: free space.
 //! - [`path`]: names beside a file, and what errors say about paths.

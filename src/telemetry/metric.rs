@@ -171,6 +171,8 @@ table! {
         "Free bytes on the fullest disk that holds reports, archive or ledger.";
     Gauge DISK_FREE_MIN, "gridmark_disk_free_min_bytes", Bytes, [],
         "Files are taken only while at least this many bytes are free.";
+    Gauge UNLOCKED_FOLDERS, "gridmark_unlocked_folders", Count, [],
+        "Folders from which no lock keeps another service out.";
 
     Gauge WATCH_MODE, "gridmark_watch_mode", Count, ["mode": watch_modes],
         "1 for the way in which the inbox is observed.";

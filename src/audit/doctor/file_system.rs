@@ -3,9 +3,9 @@
 use super::finding::{Finding, milliseconds};
 use super::folders::{Folder, Folders};
 use crate::config::Settings;
-use crate::model::escape::{self, with_causes};
+use crate::model::escape;
 use crate::store::archive::{Guard, Moves, probe_moves};
-use crate::store::lock::{self, Lock};
+use crate::store::lock::{Holder, LOCK_NAME, holder_at, is_held, probe_locks};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -118,24 +118,45 @@ fn time_syncs(folder: &Path) -> io::Result<(Duration, Duration)> {
     Ok((times[SYNCS / 2], times[SYNCS - 1]))
 }
 
-/// Checks that a lock excludes a second holder.
-pub(super) fn locks(folders: &Folders) -> Option<Finding> {
-    let scratch = folders.state.scratch.as_ref()?;
-    let path = scratch.path().join("lock");
-    let state = path_of(&folders.state);
-    let remedy = "set paths.state to a folder on a local disk";
-    Some(match (Lock::take(&path), Lock::take(&path)) {
-        (Ok(_), Err(lock::Error::Held { .. })) => {
-            Finding::ok("lock", format!("in {state}, a lock keeps a second service out"))
+/// Checks that a lock in each folder keeps a second service out, and that no other service holds it.
+pub(super) fn locks(folders: &Folders, settings: &Settings) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    // Where this user may not know who works on this root, nothing can be said about others.
+    let service = Holder::now(&settings.paths.lock());
+    for folder in folders.all() {
+        let path = path_of(folder);
+        let remedy = format!("set paths.{} to a folder on a local disk", folder.name);
+        let tried = folder.scratch.as_ref().map(|scratch| probe_locks(scratch.path()));
+        match tried {
+            None | Some(Ok(true)) => {}
+            Some(Ok(false)) => {
+                let what =
+                    format!("in {path}, a lock can be held twice: two services could work there");
+                findings.push(Finding::fail("lock", what, remedy));
+            }
+            Some(Err(error)) => {
+                let what = format!("in {path}, nothing keeps a second service out: {error}");
+                let remedy = format!("{remedy}, or see to it that no other service uses it");
+                findings.push(Finding::warn("lock", what, remedy));
+            }
         }
-        (Ok(_), Ok(_)) => {
-            let what = format!(
-                "in {state}, a lock can be held twice: two services could work on one root"
-            );
-            Finding::fail("lock", what, remedy)
+        let lock = folder.path.join(LOCK_NAME);
+        if let (Ok(service), Ok(Some(other))) = (&service, Holder::of(&lock))
+            && service.is_none_or(|service| service.process != other.process)
+            && is_held(&lock, other.process) == Some(true)
+        {
+            let who = holder_at(&lock).unwrap_or_default();
+            let what = format!("{path} is used by a service on another root: {who}");
+            let remedy =
+                format!("stop that service, or set paths.{} to another folder", folder.name);
+            findings.push(Finding::fail("lock", what, remedy));
         }
-        (Err(error), _) | (_, Err(error)) => Finding::fail("lock", with_causes(&error), remedy),
-    })
+    }
+    if findings.is_empty() && folders.all().iter().any(|folder| folder.scratch.is_some()) {
+        let what = "a lock in each folder keeps a second service out";
+        findings.push(Finding::ok("lock", what));
+    }
+    findings
 }
 
 /// Finds names that the file systems refuse, and different names that they treat as one.

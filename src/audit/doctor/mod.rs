@@ -62,7 +62,7 @@ pub fn examine(
     report(file_system::moves(&folders).into_iter().collect())?;
     report(file_system::names(&folders, settings))?;
     report(file_system::syncs(&folders))?;
-    report(file_system::locks(&folders).into_iter().collect())?;
+    report(file_system::locks(&folders, settings))?;
     let (existing, latest_ms) = ledger::examine(&settings.paths);
     report(existing.into_iter().collect())?;
     report(watch::findings(&folders, settings, &inbox))?;

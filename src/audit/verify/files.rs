@@ -4,6 +4,7 @@ use super::{Error, Verify};
 use crate::model::submission::Name;
 use crate::store::archive::{HIDDEN_PREFIX, note_name};
 use crate::store::ledger::{Ledger, OpenClaim, name_of_archived};
+use crate::store::lock::LOCK_NAME;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
@@ -180,7 +181,7 @@ impl Verify<'_> {
     }
 }
 
-/// Calls `each` with the name of everything below `root` that is not a folder.
+/// Calls `each` with the name of everything below `root` that is neither a folder nor the lock.
 fn walk(root: &Path, mut each: impl FnMut(&Name) -> Result<(), Error>) -> Result<(), Error> {
     let mut folders = vec![Name::from_bytes(*b"")];
     while let Some(folder) = folders.pop() {
@@ -189,6 +190,7 @@ fn walk(root: &Path, mut each: impl FnMut(&Name) -> Result<(), Error>) -> Result
             let name = folder.join(&file);
             match root.join(name.as_path()).symlink_metadata() {
                 Ok(found) if found.is_dir() => folders.push(name),
+                Ok(_) if name.as_bytes() == LOCK_NAME.as_bytes() => {}
                 Ok(_) => each(&name)?,
                 // It was removed meanwhile.
                 Err(_) => {}

@@ -5,6 +5,7 @@
 
 use super::rules::{LeftAlone, Rules};
 use crate::model::submission::Name;
+use crate::store::lock::LOCK_NAME;
 use crate::store::path::is_no_folder;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -206,6 +207,9 @@ fn open(folder: &Name, guide: &mut impl Guide) -> io::Result<ReadDir> {
 
 /// What one entry of a folder is.
 fn classify(name: Name, entry: &DirEntry, guide: &impl Guide) -> Step {
+    if name.as_bytes() == LOCK_NAME.as_bytes() {
+        return Step::Nothing;
+    }
     let rules = guide.rules();
     let ignored = |name, reason| Step::Found(Entry::Ignored(name, reason));
     if let Some(reason) = rules.by_name(name.split().1) {

@@ -66,8 +66,21 @@ pub fn rebuild_failed(name: &Name, error: &dyn Display) {
     }
 }
 
-/// A file of the state folder was removed or cut, and is restored.
-pub fn state_restored(what: &'static str) {
-    warn!(target: TARGET, what,
-        "a file of the state folder was removed or cut; it is restored with all its content");
+/// A lock or the ledger was removed or cut, and is restored.
+pub fn file_restored(what: &'static str) {
+    if is_news("restored", &what, &"") {
+        warn!(target: TARGET, what,
+            "a file that the service needs was removed or cut; it is restored with all its content");
+    }
+}
+
+/// These locks cannot be taken, each with the reason; none if all are taken again.
+pub fn folders_unlocked(locks: &[String]) {
+    metric::UNLOCKED_FOLDERS.set(locks.len() as f64);
+    if locks.is_empty() {
+        info!(target: TARGET, "all folders are locked again");
+    } else {
+        warn!(target: TARGET, locks = locks.join("; "),
+            "not all folders can be locked; see to it that no other service uses them");
+    }
 }

@@ -3,6 +3,7 @@
 use super::Sandbox;
 use super::reports::{Row, rows_in};
 use gridmark::store::fail_point::Point;
+use gridmark::store::lock::LOCK_NAME;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
@@ -170,11 +171,12 @@ fn without_times(line: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// How many files lie in a folder and below.
+/// How many files lie in a folder and below, without the service's lock.
 pub fn files(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let count = |entry: fs::DirEntry| match entry.file_type() {
         Ok(kind) if kind.is_dir() => files(&entry.path()),
+        Ok(_) if entry.file_name() == LOCK_NAME => 0,
         Ok(_) => 1,
         Err(_) => 0,
     };

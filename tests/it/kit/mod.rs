@@ -58,8 +58,8 @@ pub struct Sandbox {
     island: Option<Island>,
     /// The resource limits of processes, as a shell sets them.
     limits: Vec<String>,
-    /// The file to which strace writes the system calls of processes, if it does.
-    calls: Option<PathBuf>,
+    /// How strace runs processes, if it does.
+    strace: Vec<OsString>,
     /// Whether processes see the boot id of the root instead of the system's.
     has_boot_id: bool,
 }
@@ -110,7 +110,7 @@ impl Sandbox {
             user: None,
             island: None,
             limits: Vec::new(),
-            calls: None,
+            strace: Vec::new(),
             has_boot_id: false,
         }
     }
@@ -162,7 +162,14 @@ impl Sandbox {
 
     /// Makes strace write the system calls of processes that are started later to this file.
     pub fn trace_calls(&mut self, into: PathBuf) -> &mut Sandbox {
-        self.calls = Some(into);
+        self.strace = vec!["-A".into(), "-o".into(), into.into()];
+        self
+    }
+
+    /// Makes file locks fail in processes that are started later, as on a file system that has none.
+    pub fn refuse_locks(&mut self) -> &mut Sandbox {
+        let args = ["-o", "/dev/null", "-e", "trace=flock", "-e", "inject=flock:error=ENOLCK"];
+        self.strace = args.map(OsString::from).into();
         self
     }
 
@@ -198,23 +205,23 @@ impl Sandbox {
     /// The program with the settings of the sandbox, run in its namespaces and as its user.
     fn program(&self, user: Option<u32>) -> Command {
         let program = env!("CARGO_BIN_EXE_gridmark");
-        let command = match (&self.island, &self.calls) {
-            (Some(island), _) => island.command(program),
-            (None, Some(calls)) => {
+        let command = match &self.island {
+            Some(island) => island.command(program),
+            None if !self.strace.is_empty() => {
                 let mut strace = Command::new("strace");
                 // The program is the process that is started, and strace comes beside it.
-                strace.args(["-D", "-f", "-qq", "-A", "-o"]).arg(calls).arg(program);
+                strace.args(["-D", "-f", "-qq"]).args(&self.strace).arg(program);
                 strace
             }
-            (None, None) if self.has_boot_id => {
+            None if self.has_boot_id => {
                 let mut unshare = Command::new("unshare");
                 let bind = format!("mount --bind \"$0\" {BOOT_ID} && exec \"$@\"");
                 unshare.args(["--mount", "--propagation", "private", "sh", "-c", &bind]);
                 unshare.arg(self.root.boot_id_file()).arg(program);
                 unshare
             }
-            (None, None) if self.limits.is_empty() => Command::new(program),
-            (None, None) => {
+            None if self.limits.is_empty() => Command::new(program),
+            None => {
                 let mut shell = Command::new("/bin/sh");
                 let limits = self.limits.join(" && ");
                 shell.arg("-c").arg(format!("{limits} && exec \"$0\" \"$@\"")).arg(program);
@@ -298,7 +305,7 @@ impl Sandbox {
         // The log is not read, but the lock holds the address too.
         self.wait_for_address(|sandbox| {
             let lock = fs::read_to_string(sandbox.path("state/lock")).unwrap_or_default();
-            lock.trim().rsplit_once(", at ")?.1.parse().ok()
+            lock.lines().next()?.rsplit_once(", at ")?.1.parse().ok()
         });
         self.wait_until_ready();
     }

@@ -2,6 +2,8 @@
 
 use super::reports::{Row, rows};
 use gridmark::model::submission::Name;
+use gridmark::store::lock::LOCK_NAME;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -132,6 +134,14 @@ impl Root {
             }
         }
         give(self.folder.path(), user);
+    }
+
+    /// The names in a folder under the root, without that of the service's lock.
+    #[track_caller]
+    pub fn names(&self, folder: impl AsRef<Path>) -> Vec<OsString> {
+        let entries = fs::read_dir(self.path(folder)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name != LOCK_NAME).collect()
     }
 
     /// The paths under the root, at most a thousand, for the message of a test that fails.

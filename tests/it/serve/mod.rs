@@ -14,6 +14,7 @@ mod finding;
 mod hostile;
 mod large;
 mod limits;
+mod locks;
 mod marks;
 mod model;
 mod names;

@@ -119,7 +119,7 @@ fn retry_hands_in_the_attempt_that_is_named() {
     assert_eq!(sandbox.once().status.code(), Some(0));
     let wanted = ["p|1|0|failed", "p|2|0|failed", "p|3|4|graded", "p|4|3|graded"];
     assert_eq!(attempts(&sandbox), wanted);
-    assert_eq!(fs::read_dir(sandbox.path("quarantine")).unwrap().count(), 0);
+    assert_eq!(sandbox.names("quarantine"), [""; 0]);
     let outcome = retry(&sandbox, &["--all"]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "quarantine is empty\n"));
 }

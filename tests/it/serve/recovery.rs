@@ -51,7 +51,7 @@ impl Left {
     }
 
     fn is_inbox_empty(&self) -> bool {
-        fs::read_dir(self.sandbox.path("inbox")).unwrap().next().is_none()
+        self.sandbox.names("inbox").is_empty()
     }
 }
 

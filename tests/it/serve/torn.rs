@@ -8,6 +8,7 @@ use crate::kit::cases::{classic, some};
 use crate::kit::crashes::files;
 use crate::kit::random::{Random, is_long};
 use gridmark::store::fail_point::Point;
+use gridmark::store::lock::LOCK_NAME;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -229,6 +230,9 @@ fn hash_all(root: &Path, found: &mut BTreeMap<String, String>) {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
+                continue;
+            }
+            if path.ends_with(LOCK_NAME) {
                 continue;
             }
             let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
