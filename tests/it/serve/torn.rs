@@ -160,7 +160,7 @@ fn a_ledger_log_torn_at_any_byte_behind_the_claims_grades_everything_again() {
         let dropped = sandbox.path("inbox");
         fs::rename(&dropped, sandbox.path("later")).unwrap();
         finish(&mut sandbox);
-        fs::remove_dir(&dropped).unwrap();
+        fs::remove_dir_all(&dropped).unwrap();
         fs::rename(sandbox.path("later"), &dropped).unwrap();
         if sandbox.once_dying_at(point, n).is_some() {
             // Sometimes what is graded comes together in fewer commits.
