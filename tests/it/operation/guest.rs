@@ -138,7 +138,9 @@ impl Guest {
 
     /// Ends the service, as its unit does.
     pub fn stop(&self, mut service: Child) {
-        self.sh("kill -TERM $(sed -n 's/process \\([0-9]*\\),.*/\\1/p' /var/lib/gridmark/state/lock)");
+        self.sh(
+            "kill -TERM $(sed -n 's/process \\([0-9]*\\),.*/\\1/p' /var/lib/gridmark/state/lock)",
+        );
         let status = service.wait().unwrap();
         assert!(status.success(), "{status}: {}", self.sh("cat /tmp/log"));
     }
