@@ -246,3 +246,20 @@ pub fn matching_reports<'a>(reports: &Path, typed: &Path, known: &'a [Report]) -
     let found = ways.map(|way| known.iter().filter(|report| way(report)).collect::<Vec<_>>());
     found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_is_one_line() {
+        let finding = Finding {
+            is_fault: false,
+            place: "a\nb".into(),
+            what: "two\nlines".to_owned(),
+            to_do: "nothing".to_owned(),
+            report: None,
+        };
+        assert_eq!(finding.to_string(), r"note: a\x0Ab: two\x0Alines; nothing");
+    }
+}

@@ -294,6 +294,12 @@ fn a_failed_submission_whose_place_is_taken_is_not_among_the_failed_ones() {
 }
 
 #[test]
+fn a_note_has_its_reason_on_one_line() {
+    let note = quarantine_note(&Name::from_bytes(*b"p"), 2, Some("two\nlines"), 3);
+    assert!(note.contains("\nattempt: 2\nreason: two\\x0Alines\ntries: 3\n"), "{note}");
+}
+
+#[test]
 fn a_ledger_of_a_newer_gridmark_is_refused_in_words() {
     let (folder, ledger) = ledger();
     ledger.connection().pragma_update(None, "user_version", 99).expect("a version");

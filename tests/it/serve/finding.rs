@@ -189,6 +189,23 @@ fn ignored_names_are_left_alone_until_they_are_renamed() {
     assert_eq!(sandbox.service().metrics().of("gridmark_ignored_files"), 1.0);
 }
 
+#[test]
+fn more_ignored_files_than_are_logged_are_summed_up() {
+    const FILES: usize = 4_196;
+    let mut sandbox = Sandbox::new();
+    for i in 0..FILES {
+        sandbox.write(format!("inbox/team/{i}.bak"), "");
+    }
+    sandbox.start();
+    sandbox.wait_for_scans(1);
+    assert_eq!(sandbox.service().metrics().of("gridmark_ignored_files"), FILES as f64);
+    let log = sandbox.service().log();
+    assert_eq!(log.matches("left alone in the inbox name=").count(), 4_096);
+    let more = "more is left alone in the inbox than is logged by name";
+    assert_eq!(log.matches(more).count(), 1, "{}", log.lines().last().unwrap());
+    assert!(log.contains("more=100"));
+}
+
 /// Promise P5.
 #[test]
 fn without_watching_scans_find_everything() {
