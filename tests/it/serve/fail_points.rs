@@ -91,6 +91,10 @@ const RELEASING: Scenario = Scenario {
             return None;
         }
         set_mode(&sandbox.path("inbox/team 1"), 0o555);
+        // Another owner is another change of each file.
+        for dropped in fs::read_dir(sandbox.path("dropped/0")).unwrap() {
+            fs::write(dropped.unwrap().path(), "").unwrap();
+        }
         Some(sandbox.into())
     },
     meanwhile: |sandbox| set_mode(&sandbox.path("inbox/team 1"), 0o755),
@@ -194,8 +198,27 @@ fn drop_all(sandbox: &Sandbox, round: usize) {
         let path = Path::new("inbox").join(&name);
         if is_of_round && !sandbox.has(path) && !sandbox.has(marker(round, &name)) {
             sandbox.rename_in(&name, text);
-            sandbox.write(marker(round, &name), "");
+            // When it was dropped.
+            let found = fs::metadata(sandbox.path("inbox").join(&name)).unwrap();
+            let dropped_ms = found.ctime() * 1_000 + found.ctime_nsec() / 1_000_000;
+            sandbox.write(marker(round, &name), dropped_ms.to_string());
         }
+    }
+}
+
+/// Every file was handed in when it was dropped in one of the rounds, as far as that was noted.
+#[track_caller]
+fn assert_handed_in(sandbox: &Sandbox) {
+    for row in sandbox.submissions() {
+        let dropped: Vec<i64> = (0..2)
+            .filter_map(|round| {
+                fs::read_to_string(sandbox.path(marker(round, row.get("submission")))).ok()
+            })
+            .filter_map(|dropped_ms| dropped_ms.parse().ok())
+            .collect();
+        let handed_in = row.get("handed_in_at").parse::<jiff::Timestamp>().unwrap();
+        let is_one = dropped.contains(&handed_in.as_millisecond());
+        assert!(dropped.is_empty() || is_one, "{row:?}: {dropped:?}");
     }
 }
 
@@ -233,6 +256,7 @@ fn finish(scenario: &Scenario, sandbox: &mut Sandbox) {
     if files(&sandbox.path("inbox")) > 0 {
         well(&sandbox.once());
     }
+    assert_handed_in(sandbox);
 }
 
 /// Crashes at every point of a scenario, a few times each.

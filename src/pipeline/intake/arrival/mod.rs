@@ -175,7 +175,9 @@ impl Arrivals {
     /// Forgets a folder that is gone or moved, and all below it.
     pub(super) fn forget(&mut self, folder: &Path) {
         let folder = folder.strip_prefix(&self.inbox).unwrap_or(folder).as_os_str();
-        self.folders.remove(folder);
+        if self.folders.remove(folder).is_none() {
+            return;
+        }
         let [mut first, mut end] = [folder.to_owned(), folder.to_owned()];
         first.push("/");
         // What comes behind a slash.
