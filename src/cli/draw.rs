@@ -1,8 +1,9 @@
 //! Draws grids and lines for people, with the wrong cells marked.
 
-use gridmark_core::board::{CELLS_9, Cell, Fault, Grid, Unreadable, Verdict};
+use gridmark_core::board::{CELLS_9, Cell, Fault, Grid, Size, Unreadable, Verdict};
 use gridmark_core::format::classic::Solution;
-use gridmark_core::format::killer::Diagram;
+use gridmark_core::format::killer::{Diagram, Walls};
+use gridmark_core::puzzle::Puzzle;
 use std::io::{self, IsTerminal};
 
 /// Whether output is coloured.
@@ -83,28 +84,11 @@ pub(super) fn bad_cells(
 
 /// A classic solution with its boxes.
 pub(super) fn classic(solution: &Solution, bad: &[bool; CELLS_9], ink: Ink) -> String {
-    const RULE: &str = "+---------+---------+---------+\n";
-    let mut text = String::new();
-    for (row, length) in solution.long_rows.iter().enumerate() {
-        if row % 3 == 0 {
-            text.push_str(RULE);
-        }
-        for column in 0..9 {
-            if column % 3 == 0 {
-                text.push('|');
-            }
-            push_cell(row * 9 + column, &solution.cells, bad, ink, &mut text);
-        }
-        text.push('|');
-        if *length > 9 {
-            let more = format!("[{} more]", length - 9);
-            text.push(' ');
-            text.push_str(&ink.paint(RED, &more));
-        }
-        text.push('\n');
-    }
-    text.push_str(RULE);
-    text
+    let behind = |row: usize| match solution.long_rows[row] {
+        length @ 10.. => format!(" {}", ink.paint(RED, &format!("[{} more]", length - 9))),
+        _ => String::new(),
+    };
+    boxed(Size::Nine, |i| cell(i, &solution.cells, bad, ink), behind)
 }
 
 /// A killer diagram with its cages, each with its total in the wall above its first cell.
@@ -113,11 +97,56 @@ pub(super) fn killer(diagram: &Diagram, bad: &[bool; CELLS_9], ink: Ink) -> Stri
     for cage in &diagram.cages {
         totals[cage.first.index_9()] = Some(cage.total);
     }
+    caged(&diagram.walls, &totals, |i| cell(i, &diagram.cells, bad, ink))
+}
+
+/// A puzzle: a killer with its cages, any other one with its boxes.
+pub(super) fn puzzle(puzzle: &Puzzle) -> String {
+    let is_killer = !puzzle.cages().is_empty();
+    let cell = |i: usize| match puzzle.givens()[i] {
+        0 if is_killer => "   ".to_owned(),
+        0 => " . ".to_owned(),
+        given => format!("{:>2} ", puzzle.alphabet().name(given)),
+    };
+    if !is_killer {
+        return boxed(puzzle.size(), cell, |_| String::new());
+    }
+    let mut totals = [None; CELLS_9];
+    for cage in puzzle.cages() {
+        totals[cage.first().index_9()] = cage.total();
+    }
+    caged(&puzzle.walls(), &totals, cell)
+}
+
+/// A grid with its boxes. Cells are three characters wide; `behind` gives what follows a row.
+fn boxed(size: Size, cell: impl Fn(usize) -> String, behind: impl Fn(usize) -> String) -> String {
+    let (side, in_box) = (size.side(), size.box_side());
+    let rule = format!("+{}", "-".repeat(3 * in_box)).repeat(in_box) + "+\n";
+    let mut text = String::new();
+    for row in 0..side {
+        if row % in_box == 0 {
+            text.push_str(&rule);
+        }
+        for column in 0..side {
+            if column % in_box == 0 {
+                text.push('|');
+            }
+            text.push_str(&cell(row * side + column));
+        }
+        text.push('|');
+        text.push_str(&behind(row));
+        text.push('\n');
+    }
+    text + &rule
+}
+
+/// A 9x9 grid with cages, and totals in the walls above cells.
+fn caged(walls: &Walls, totals: &[Option<u32>; CELLS_9], cell: impl Fn(usize) -> String) -> String {
     let mut text = String::new();
     for row in 0..=9 {
         for column in 0..9 {
             text.push('+');
-            let walled = row == 0 || row == 9 || diagram.walls.below[row - 1] >> column & 1 == 1;
+            let walled = row == 0 || row == 9 || walls.below[row - 1] >> column & 1 == 1;
             // The cell above a cage's first is in another cage, so there is a wall between.
             match totals.get(row * 9 + column).copied().flatten() {
                 Some(total @ 0..=999) => text.push_str(&format!("{total:-<3}")),
@@ -131,8 +160,8 @@ pub(super) fn killer(diagram: &Diagram, bad: &[bool; CELLS_9], ink: Ink) -> Stri
         }
         text.push('|');
         for column in 0..9 {
-            push_cell(row * 9 + column, &diagram.cells, bad, ink, &mut text);
-            let walled = column == 8 || diagram.walls.right[row] >> column & 1 == 1;
+            text.push_str(&cell(row * 9 + column));
+            let walled = column == 8 || walls.right[row] >> column & 1 == 1;
             text.push(if walled { '|' } else { ' ' });
         }
         text.push('\n');
@@ -141,13 +170,9 @@ pub(super) fn killer(diagram: &Diagram, bad: &[bool; CELLS_9], ink: Ink) -> Stri
 }
 
 /// A cell three characters wide, as `[7]` if it is bad.
-fn push_cell(i: usize, cells: &Grid, bad: &[bool; CELLS_9], ink: Ink, text: &mut String) {
+fn cell(i: usize, cells: &Grid, bad: &[bool; CELLS_9], ink: Ink) -> String {
     let character = printable(cells[i]);
-    if bad[i] {
-        text.push_str(&ink.paint(RED, &format!("[{character}]")));
-    } else {
-        text.extend([' ', character, ' ']);
-    }
+    if bad[i] { ink.paint(RED, &format!("[{character}]")) } else { format!(" {character} ") }
 }
 
 /// A byte of the input as one character; `?` if it is not printable.

@@ -15,6 +15,7 @@ pub mod health;
 pub mod judge;
 mod listing;
 pub mod man;
+pub mod puzzle;
 pub mod reload;
 pub mod retry;
 mod screen;
@@ -33,6 +34,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use gridmark_core::Kind;
 use gridmark_core::judge::Tier;
 use gridmark_core::judge::kernel::UnsupportedTier;
+use gridmark_core::puzzle::text::{ReadError, WriteError};
 use rustix::process::Signal;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -82,6 +84,8 @@ enum Command {
     Fill(fill::Args),
     /// Generate cases whose right answers are known
     Generate(generate::Args),
+    /// Convert and draw puzzles, in every format of the field
+    Puzzle(puzzle::Args),
     /// Show the settings in force and where each came from, or check a settings file
     Config(config::Args),
     /// Print the completion script of a shell
@@ -114,6 +118,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Grade(args)) => grade::run(args),
         Some(Command::Fill(args)) => fill::run(args),
         Some(Command::Generate(args)) => generate::run(args),
+        Some(Command::Puzzle(args)) => puzzle::run(args),
         Some(Command::Config(args)) => config::run(args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),
@@ -192,6 +197,22 @@ pub enum Error {
     /// The service cannot run.
     #[error(transparent)]
     Service(#[from] crate::service::Error),
+    /// A file of puzzles cannot be read.
+    #[error("{}", escape::path(path))]
+    Puzzle {
+        /// The file.
+        path: PathBuf,
+        /// Why not, and where.
+        source: ReadError,
+    },
+    /// A puzzle does not fit a format.
+    #[error("cannot convert {name}")]
+    Convert {
+        /// The file and the number of the puzzle in it.
+        name: String,
+        /// What does not fit.
+        source: WriteError,
+    },
     /// Archive, ledger and reports cannot be compared.
     #[error(transparent)]
     Verify(crate::audit::verify::Error),

@@ -115,6 +115,11 @@ fn any_settings_are_loaded_or_refused() {
 }
 
 #[test]
+fn any_file_of_puzzles_is_refused_or_comes_back() {
+    replay("puzzles");
+}
+
+#[test]
 fn every_target_has_a_program_a_few_named_seeds_and_a_small_packed_corpus() {
     let known = ALL.iter().map(|(name, _)| *name).collect::<std::collections::BTreeSet<_>>();
     for (part, extension) in [("bin", ".rs"), ("seeds", ""), ("corpus", ".tar.gz")] {

@@ -20,6 +20,7 @@ mod log;
 mod operation;
 mod oracle;
 mod power;
+mod puzzles;
 mod reading;
 mod relative_root;
 mod samples;

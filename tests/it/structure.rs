@@ -23,6 +23,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper", &["service::http"]),
     ("hyper_util", &["service::http"]),
     ("libc", &["store::archive"]),
+    ("lz_str", &["puzzle"]),
     ("metrics", &["telemetry"]),
     ("notify", &["pipeline::intake"]),
     ("rusqlite", &["store::ledger"]),

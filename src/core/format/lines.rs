@@ -248,7 +248,7 @@ fn add_wrong(text: &[u8; 16], least: &[u8; 16], more: &[u8; 16], wrong: &mut [u8
 }
 
 /// `line` without leading byte-order marks.
-pub(super) fn without_boms(mut line: &[u8]) -> &[u8] {
+pub(crate) fn without_boms(mut line: &[u8]) -> &[u8] {
     while let Some(rest) = line.strip_prefix(BOM) {
         line = rest;
     }
@@ -256,7 +256,7 @@ pub(super) fn without_boms(mut line: &[u8]) -> &[u8] {
 }
 
 /// `text` without trailing blanks, tabs and no-break spaces (UTF-8 or Latin-1).
-pub(super) fn trim_end(mut text: &[u8]) -> &[u8] {
+pub(crate) fn trim_end(mut text: &[u8]) -> &[u8] {
     while let [rest @ .., b' ' | b'\t'] | [rest @ .., 0xC2, 0xA0] | [rest @ .., 0xA0] = text {
         text = rest;
     }
@@ -264,7 +264,7 @@ pub(super) fn trim_end(mut text: &[u8]) -> &[u8] {
 }
 
 /// `text` without leading blanks, tabs and no-break spaces (UTF-8 or Latin-1).
-pub(super) fn trim_start(mut text: &[u8]) -> &[u8] {
+pub(crate) fn trim_start(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [0xC2, 0xA0, rest @ ..] | [0xA0, rest @ ..] = text {
         text = rest;
     }
@@ -272,7 +272,7 @@ pub(super) fn trim_start(mut text: &[u8]) -> &[u8] {
 }
 
 /// Whether `line` holds nothing but blanks.
-pub(super) fn is_blank(line: &[u8]) -> bool {
+pub(crate) fn is_blank(line: &[u8]) -> bool {
     trim_end(line).is_empty()
 }
 
@@ -285,7 +285,7 @@ pub(super) fn has_line<const BYTES: usize>(text: &[u8]) -> bool {
 }
 
 /// The lines of `text`, a whole case, without their ends.
-pub(super) fn split(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn split(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
     core::iter::from_fn(move || next_line(&mut text))
 }
 
@@ -303,7 +303,7 @@ pub(super) fn next_line<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// The value of `text` if it is one to nine digits and nothing else.
-pub(super) fn integer(text: &[u8]) -> Option<u32> {
+pub(crate) fn integer(text: &[u8]) -> Option<u32> {
     if text.is_empty() || text.len() > 9 || !text.iter().all(u8::is_ascii_digit) {
         return None;
     }

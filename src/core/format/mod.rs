@@ -38,8 +38,8 @@ pub mod classic;
 mod detect;
 pub mod hexudoku;
 pub mod killer;
-mod lines;
-mod quote;
+pub(crate) mod lines;
+pub(crate) mod quote;
 mod reader;
 
 use alloc::boxed::Box;

@@ -6,7 +6,7 @@ use core::fmt;
 const QUOTED_BYTES_MAX: usize = 40;
 
 /// Bytes between backticks: printable ASCII unchanged, the rest escaped, cut off if long.
-pub(super) struct Quoted<'a>(pub &'a [u8]);
+pub(crate) struct Quoted<'a>(pub &'a [u8]);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -24,7 +24,7 @@ impl fmt::Display for Quoted<'_> {
 }
 
 /// A line as [`Quoted`], or the words "a blank line".
-pub(super) struct QuotedLine<'a>(pub &'a [u8]);
+pub(crate) struct QuotedLine<'a>(pub &'a [u8]);
 
 impl fmt::Display for QuotedLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -28,6 +28,7 @@ mod alphabet;
 mod invalid;
 mod lint;
 mod search;
+pub mod text;
 
 pub use alphabet::{Alphabet, UnknownAlphabet};
 pub use invalid::Invalid;
@@ -37,6 +38,7 @@ pub use search::{Solutions, search};
 use crate::Kind;
 use crate::board::{CELLS_9, CELLS_16, Cell, Grid, House, Size};
 use crate::format::hexudoku::{BLANK, Board};
+use crate::format::killer::Walls;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -108,6 +110,33 @@ impl Cage {
     /// Its first cell in reading order, by which messages name it.
     pub fn first(&self) -> Cell {
         Cell::of_9(self.cells[0].into())
+    }
+
+    /// Whether all of its cells are joined by common sides.
+    ///
+    /// ```
+    /// use gridmark_core::puzzle::Cage;
+    /// assert!(Cage::new([0, 1, 10], None)?.is_connected());
+    /// // The end of a row and the start of the next one are no neighbours.
+    /// assert!(!Cage::new([8, 9], None)?.is_connected());
+    /// # Ok::<(), gridmark_core::puzzle::Invalid>(())
+    /// ```
+    pub fn is_connected(&self) -> bool {
+        let are_neighbours = |a: u8, b: u8| {
+            let (low, high) = (a.min(b), a.max(b));
+            high - low == 9 || high - low == 1 && high % 9 != 0
+        };
+        let mut reached = vec![self.cells[0]];
+        let mut at = 0;
+        while let Some(&cell) = reached.get(at) {
+            for &other in &self.cells {
+                if are_neighbours(cell, other) && !reached.contains(&other) {
+                    reached.push(other);
+                }
+            }
+            at += 1;
+        }
+        reached.len() == self.cells.len()
     }
 }
 
@@ -296,6 +325,21 @@ impl Puzzle {
     /// The cage of the cell at `index`, as an index into [`cages`](Puzzle::cages).
     pub fn cage_of(&self, index: usize) -> Option<usize> {
         self.cage_of.get(index).copied().flatten().map(usize::from)
+    }
+
+    /// The walls between cells of different cages, and between cells with and without a cage, on a
+    /// 9x9 board.
+    pub fn walls(&self) -> Walls {
+        let mut walls = Walls::default();
+        if self.size() == Size::Nine {
+            for index in 0..CELLS_9 {
+                let differs = |other: usize| self.cage_of(index) != self.cage_of(other);
+                let (row, column) = (index / 9, index % 9);
+                walls.right[row] |= u16::from(column < 8 && differs(index + 1)) << column;
+                walls.below[row] |= u16::from(row < 8 && differs(index + 9)) << column;
+            }
+        }
+        walls
     }
 
     /// What an entry is.

@@ -8,6 +8,7 @@ mod chunks;
 mod config;
 mod naive;
 mod names;
+mod puzzles;
 mod steer;
 mod structured;
 
@@ -15,6 +16,7 @@ pub use checkpoint::checkpoint;
 pub use chunks::chunks;
 pub use config::config;
 pub use names::names;
+pub use puzzles::puzzles;
 pub use structured::structured;
 
 use gridmark_core::Kind;
@@ -23,13 +25,14 @@ use gridmark_core::Kind;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const ALL: [Target; 6] = [
+pub const ALL: [Target; 7] = [
     ("grade", grade),
     ("structured", structured),
     ("chunks", chunks),
     ("checkpoint", checkpoint),
     ("names", names),
     ("config", config),
+    ("puzzles", puzzles),
 ];
 
 /// Whether a kind is forced, and which.

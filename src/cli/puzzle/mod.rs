@@ -1,0 +1,35 @@
+//! `gridmark puzzle`: puzzles in every format of the field.
+
+mod convert;
+mod show;
+mod source;
+
+use super::Error;
+use std::process::ExitCode;
+
+/// The arguments of `gridmark puzzle`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Write puzzles in another format
+    Convert(convert::Args),
+    /// Draw puzzles
+    Show(show::Args),
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// A file cannot be read or written, or a puzzle does not fit the format.
+pub fn run(args: Args) -> Result<ExitCode, Error> {
+    match args.command {
+        Command::Convert(args) => convert::run(args),
+        Command::Show(args) => show::run(args),
+    }
+}

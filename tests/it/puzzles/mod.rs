@@ -1,0 +1,6 @@
+//! Puzzles: every format in which they are read and written.
+
+mod documents;
+mod kit;
+mod round;
+mod text;
