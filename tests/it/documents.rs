@@ -228,7 +228,13 @@ fn commands_and_options_that_are_shown_exist() {
                 if !is_program || !is_word || before.contains('#') {
                     continue;
                 }
-                let help = helps.entry(command.to_owned()).or_insert_with(|| help(command));
+                let mut command = command.to_owned();
+                let own = helps.entry(command.clone()).or_insert_with(|| help(&command));
+                let has_commands = own.as_ref().is_some_and(|own| own.contains("\nCommands:\n"));
+                if has_commands && let Some(word) = words.next() {
+                    command = format!("{command} {}", word.trim_end_matches(['`', ')']));
+                }
+                let help = helps.entry(command.clone()).or_insert_with(|| help(&command));
                 let help = help.as_ref();
                 let help = help.unwrap_or_else(|| panic!("{document}: no command: {line}"));
                 for option in words.take_while(|word| !["|", "<", ">", "&&"].contains(word)) {

@@ -165,6 +165,10 @@ fn what_is_no_grid_says_where() {
     for (text, message) in cases {
         assert_eq!(error(&text), message, "{text}");
     }
+    assert_eq!(
+        error(". ".repeat(10_000)),
+        "line 1, column 4097: expected a line of at most 4096 bytes, found a longer one"
+    );
     let utf_16 = LINE.encode_utf16().flat_map(u16::to_le_bytes);
     let utf_16 = [0xFF, 0xFE].into_iter().chain(utf_16).collect::<Vec<_>>();
     assert_eq!(

@@ -14,6 +14,10 @@ const SEPARATORS: &[u8] = b" \t\xA0,;|";
 /// What stands for an open cell, beside `0` where that is no digit.
 const BLANKS: &[u8] = b".*_-Xx";
 
+/// The longest line with cells: more than any layout needs, and little enough that a file of one
+/// line takes little memory.
+const LINE_BYTES_MAX: usize = 4_096;
+
 /// A cell as it is written; empty where two separators have nothing between them.
 #[derive(Clone, Copy)]
 pub(super) struct Cell<'a> {
@@ -37,9 +41,18 @@ pub(super) fn size_of(cells: usize) -> Option<Size> {
 
 /// The cells of a line: its fields if it has separators for them, else its words, else its
 /// characters. The number of cells may be wrong.
-pub(super) fn split(content: &[u8], line: u64) -> Vec<Cell<'_>> {
+///
+/// # Errors
+///
+/// The line is too long. `number` is that of the puzzle.
+pub(super) fn split(content: &[u8], line: u64, number: usize) -> Result<Vec<Cell<'_>>, ReadError> {
+    if content.len() > LINE_BYTES_MAX {
+        let message =
+            format!("expected a line of at most {LINE_BYTES_MAX} bytes, found a longer one");
+        return Err(ReadError::at(number, line, LINE_BYTES_MAX + 1, message));
+    }
     if let Some(fields) = fields(content, line) {
-        return fields;
+        return Ok(fields);
     }
     let mut words = Vec::new();
     let mut at = 0;
@@ -52,13 +65,13 @@ pub(super) fn split(content: &[u8], line: u64) -> Vec<Cell<'_>> {
         at += word.len() + 1;
     }
     if is_count(words.len()) && words.iter().all(|word| word.text.len() <= 2) {
-        return words;
+        return Ok(words);
     }
     let characters = words.iter().flat_map(|word| {
         let columns = word.column..;
         word.text.chunks(1).zip(columns).map(|(text, column)| Cell { text, line, column })
     });
-    characters.collect()
+    Ok(characters.collect())
 }
 
 /// The fields of a line with as many separators of one kind as a row needs: then an empty field is

@@ -50,7 +50,7 @@ fn grid<'a>(
             );
             return Err(ReadError::at(number, block, 1, message));
         };
-        let cells = cells::split(content, line);
+        let cells = cells::split(content, line, number)?;
         if cells.len() != 9 {
             let found = count(cells.len(), "cell");
             let message = format!("expected row {row} of a {what}, 9 cells, found {found}");

@@ -60,7 +60,7 @@ impl<'a> List<'a> {
         {
             return self.gap(trimmed, line);
         }
-        let found = cells::split(content, line);
+        let found = cells::split(content, line, self.number())?;
         let row_of = |size: Size| if found.len() == size.side() { Some(size) } else { None };
         let size = match self.size {
             Some(size) if found.len() == size.side() => size,
