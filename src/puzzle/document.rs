@@ -199,8 +199,8 @@ fn not_judged(field: &At) -> String {
         ("xv", "XV"),
     ];
     match names.iter().find(|(known, _)| *known == key) {
-        Some((_, name)) => format!("this puzzle has {name}, which gridmark does not judge"),
-        None => "this may be a rule, and gridmark does not know it".into(),
+        Some((_, name)) => format!("this puzzle has a rule that is not judged: {name}"),
+        None => "this may be a rule, and is not known".into(),
     }
 }
 

@@ -66,9 +66,7 @@ pub(super) fn read(root: &At, alphabet: Option<Alphabet>) -> Result<Listed, Prob
             let region = match cell.field("region") {
                 Some(region) => region.number("the number of a region")?,
                 None if cell.has("region") => {
-                    return Err(
-                        cell.problem("this cell is in no region, which gridmark does not judge")
-                    );
+                    return Err(cell.problem("this cell is in no region, which is not judged"));
                 }
                 None => own,
             };
@@ -82,9 +80,7 @@ pub(super) fn read(root: &At, alphabet: Option<Alphabet>) -> Result<Listed, Prob
         }
     }
     if !are_boxes(size, regions.into_values()) {
-        return Err(
-            grid.problem("this puzzle has regions other than boxes, which gridmark does not judge")
-        );
+        return Err(grid.problem("this puzzle has regions other than boxes, which are not judged"));
     }
     let mut cages = Vec::new();
     for cage in root.items_of("killercage")? {

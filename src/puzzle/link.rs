@@ -43,7 +43,7 @@ pub(super) fn document(link: &[u8], limits: Limits) -> Result<String, Problem> {
     };
     let compressed = if link.contains("f-puzzles.com/") {
         let Some((_, load)) = link.split_once("?load=") else {
-            let message = "expected `?load=` with the puzzle; gridmark does not fetch puzzles";
+            let message = "expected `?load=` with the puzzle; puzzles are not fetched";
             return Err(problem(message));
         };
         load
@@ -54,9 +54,9 @@ pub(super) fn document(link: &[u8], limits: Limits) -> Result<String, Problem> {
         let prefix = DOCUMENTS.iter().find(|prefix| id.starts_with(**prefix));
         let Some(prefix) = prefix else {
             return Err(problem(if id.starts_with("scf") {
-                "`scf` is a compact form that gridmark does not read: export the puzzle to f-puzzles"
+                "`scf` is a compact form that is not read: export the puzzle to f-puzzles"
             } else {
-                "expected `scl`, `ctc` or `fpuzzles` with the puzzle; gridmark does not fetch puzzles"
+                "expected `scl`, `ctc` or `fpuzzles` with the puzzle; puzzles are not fetched"
             }));
         };
         &id[prefix.len()..]

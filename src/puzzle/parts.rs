@@ -37,7 +37,8 @@ pub(super) fn alphabet_of(
 pub(super) fn read_metadata(cage: &At, listed: &mut Listed) -> Result<(), Problem> {
     let value = cage.field("value").and_then(|value| value.text()).unwrap_or_default();
     let Some((name, text)) = value.split_once(':') else {
-        let message = "this cage is drawn without being a killer cage: it may be a rule, and gridmark does not know it";
+        let message =
+            "this cage is drawn without being a killer cage: it may be a rule, and is not known";
         return Err(cage.problem(message));
     };
     let text = text.trim().to_owned();

@@ -57,7 +57,7 @@ pub(super) fn read(root: &At, alphabet: Option<Alphabet>) -> Result<Listed, Prob
     }
     if !are_boxes(size, regions.into_iter()) {
         let regions = root.field("regions").unwrap_or_else(|| root.clone());
-        let message = "expected the boxes as regions, found others, which gridmark does not judge";
+        let message = "expected the boxes as regions, found others, which are not judged";
         return Err(regions.problem(message));
     }
     let (mut cages, mut metadata) = (Vec::new(), Vec::new());
@@ -121,12 +121,10 @@ fn read_cage(cage: &At, size: Size) -> Result<Option<Cage>, Problem> {
         if is_house {
             return Ok(None);
         }
-        return Err(
-            cage.problem("this cage is hidden and no house: a rule that gridmark does not judge")
-        );
+        return Err(cage.problem("this cage is hidden and no house: a rule that is not judged"));
     }
     if cage.value.get("unique") == Some(&Value::Bool(false)) {
-        return Err(cage.problem("digits may repeat in this cage, which gridmark does not judge"));
+        return Err(cage.problem("digits may repeat in this cage, which is not judged"));
     }
     if let Some(style) = cage.field("style").filter(|style| style.value != "killer") {
         return Err(style.expected("`killer`"));

@@ -139,39 +139,39 @@ fn a_rule_that_is_not_judged_is_refused_by_name() {
     let cases = [
         (
             with(plain(), "thermometer", json!([{ "lines": [["R1C1", "R1C2"]] }])),
-            "`thermometer`: this puzzle has thermometers, which gridmark does not judge",
+            "`thermometer`: this puzzle has a rule that is not judged: thermometers",
         ),
         (
             with(plain(), "arrow", json!([{}])),
-            "`arrow`: this puzzle has arrows, which gridmark does not judge",
+            "`arrow`: this puzzle has a rule that is not judged: arrows",
         ),
         (
             with(plain(), "diagonal+", json!(true)),
-            "`diagonal+`: this puzzle has a diagonal, which gridmark does not judge",
+            "`diagonal+`: this puzzle has a rule that is not judged: a diagonal",
         ),
         (
             with(plain(), "antiknight", json!(true)),
-            "`antiknight`: this puzzle has the anti-knight rule, which gridmark does not judge",
+            "`antiknight`: this puzzle has a rule that is not judged: the anti-knight rule",
         ),
         (
             with(plain(), "line", json!([{}])),
-            "`line`: this puzzle has drawn lines, which gridmark does not judge",
+            "`line`: this puzzle has a rule that is not judged: drawn lines",
         ),
         (
             with(plain(), "futurerule", json!(1)),
-            "`futurerule`: this may be a rule, and gridmark does not know it",
+            "`futurerule`: this may be a rule, and is not known",
         ),
         (
             cell("c", json!("#FFF")),
-            "`grid[0][1].c`: this puzzle has coloured cells, which gridmark does not judge",
+            "`grid[0][1].c`: this puzzle has a rule that is not judged: coloured cells",
         ),
         (
             cell("region", json!(4)),
-            "`grid`: this puzzle has regions other than boxes, which gridmark does not judge",
+            "`grid`: this puzzle has regions other than boxes, which are not judged",
         ),
         (
             cell("region", Value::Null),
-            "`grid[0][1]`: this cell is in no region, which gridmark does not judge",
+            "`grid[0][1]`: this cell is in no region, which is not judged",
         ),
         (
             with(plain(), "killercage", json!([{ "cells": ["R1C1"], "value": "odd" }])),
@@ -183,31 +183,28 @@ fn a_rule_that_is_not_judged_is_refused_by_name() {
         ),
         (
             with(plain(), "killercage", json!([{ "cells": ["R1C1"], "sumrule": 3 }])),
-            "`killercage[0].sumrule`: this may be a rule, and gridmark does not know it",
+            "`killercage[0].sumrule`: this may be a rule, and is not known",
         ),
         (
             with(plain(), "cage", json!([{ "cells": ["R1C1"], "value": "7" }])),
-            "`cage[0]`: this cage is drawn without being a killer cage: it may be a rule, and gridmark does not know it",
+            "`cage[0]`: this cage is drawn without being a killer cage: it may be a rule, and is not known",
         ),
-        (
-            pad("arrows", json!([{}])),
-            "`arrows`: this puzzle has arrows, which gridmark does not judge",
-        ),
+        (pad("arrows", json!([{}])), "`arrows`: this puzzle has a rule that is not judged: arrows"),
         (
             pad("metadata", json!({ "antiknight": true })),
-            "`metadata.antiknight`: this puzzle has the anti-knight rule, which gridmark does not judge",
+            "`metadata.antiknight`: this puzzle has a rule that is not judged: the anti-knight rule",
         ),
         (
             pad("regions", json!([])),
-            "`document`: expected the boxes as regions, found others, which gridmark does not judge",
+            "`document`: expected the boxes as regions, found others, which are not judged",
         ),
         (
             pad("cages", json!([{ "cells": [[0, 0]], "unique": false }])),
-            "`cages[0]`: digits may repeat in this cage, which gridmark does not judge",
+            "`cages[0]`: digits may repeat in this cage, which is not judged",
         ),
         (
             pad("cages", json!([{ "cells": [[0, 0]], "hidden": true }])),
-            "`cages[0]`: this cage is hidden and no house: a rule that gridmark does not judge",
+            "`cages[0]`: this cage is hidden and no house: a rule that is not judged",
         ),
         (
             pad("cages", json!([{ "cells": [[0, 9]] }])),
@@ -269,11 +266,11 @@ fn a_document_that_is_wrong_says_where() {
         ),
         (
             "https://f-puzzles.com/?id=abc".into(),
-            "line 1, at `link`: expected `?load=` with the puzzle; gridmark does not fetch puzzles",
+            "line 1, at `link`: expected `?load=` with the puzzle; puzzles are not fetched",
         ),
         (
             "https://sudokupad.app/abc123".into(),
-            "line 1, at `link`: expected `scl`, `ctc` or `fpuzzles` with the puzzle; gridmark does not fetch puzzles",
+            "line 1, at `link`: expected `scl`, `ctc` or `fpuzzles` with the puzzle; puzzles are not fetched",
         ),
         (
             "https://example.org/x".into(),
@@ -281,7 +278,7 @@ fn a_document_that_is_wrong_says_where() {
         ),
         (
             "scf12".into(),
-            "line 1, at `link`: `scf` is a compact form that gridmark does not read: export the puzzle to f-puzzles",
+            "line 1, at `link`: `scf` is a compact form that is not read: export the puzzle to f-puzzles",
         ),
         (
             format!("scl{}", &compressed(&cut)[..40]),

@@ -300,7 +300,7 @@ fn killer_strings_that_are_wrong_say_where() {
         (
             ps().replacen("::", ":d:", 1),
             "line 1, column 5: expected `` for no other rules in `3x3::k:`, found `d` (diagonals, \
-             which gridmark does not judge)",
+             which are not judged)",
         ),
         (
             ps().replacen("3x3", "4x4", 1),
@@ -322,7 +322,7 @@ fn killer_strings_that_are_wrong_say_where() {
         (
             sumocue().replacen("+0", "+0J1", 1),
             "line 1, column 14: expected a killer with boxes, found `J`: a jigsaw, whose regions \
-             gridmark does not judge",
+             are not judged",
         ),
         (
             sumocue().replacen("=3+0", "+1+0", 1),

@@ -125,8 +125,7 @@ fn ps(text: &[u8]) -> Result<Cages, Problem> {
     for (expected, what) in [("3x3", "a 9x9 board"), ("", "no other rules"), ("k", "a killer")] {
         let (at, field) = fields.next().unwrap_or((text.len(), b""));
         if field != expected.as_bytes() {
-            let name =
-                if field == b"d" { " (diagonals, which gridmark does not judge)" } else { "" };
+            let name = if field == b"d" { " (diagonals, which are not judged)" } else { "" };
             let message = format!(
                 "expected `{expected}` for {what} in `3x3::k:`, found {}{name}",
                 Quoted(field)
@@ -196,7 +195,8 @@ fn sumocue(entries: &[u8]) -> Result<Cages, Problem> {
         of_cells.push((entry, at));
         at += 1 + digits;
         if entries.get(at) == Some(&b'J') {
-            let message = "expected a killer with boxes, found `J`: a jigsaw, whose regions gridmark does not judge";
+            let message =
+                "expected a killer with boxes, found `J`: a jigsaw, whose regions are not judged";
             return Err((at, message.into()));
         }
     }
