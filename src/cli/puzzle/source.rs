@@ -53,13 +53,13 @@ impl Reading {
         let listed = read(&bytes, alphabet, limits)
             .map_err(|source| Error::Puzzle { path: path.clone(), source })?;
         let found = listed.len();
-        let sources = (1..).zip(listed).map(|(number, listed): (usize, _)| Source {
+        let mut sources = (1..).zip(listed).map(|(number, listed): (usize, _)| Source {
             name: format!("{}#{number}", escape::path(&path)),
             listed,
         });
         match number {
             None => Ok(sources.collect()),
-            Some(number) => match sources.skip(number - 1).next() {
+            Some(number) => match sources.nth(number - 1) {
                 Some(source) => Ok(vec![source]),
                 None => Err(Error::Usage(format!(
                     "{}: no puzzle {number}, there are {found}",
