@@ -202,7 +202,19 @@ fn a_change_of_mode_while_the_service_was_down_is_noticed() {
 
 #[test]
 fn retry_keeps_when_a_file_was_handed_in_first() {
+    retries(Sandbox::new());
+}
+
+/// Where files are copied, they get other inodes, and may get other times.
+#[test]
+fn retry_keeps_when_a_file_was_handed_in_first_though_it_was_copied() {
     let mut sandbox = Sandbox::new();
+    let Some(far) = second_file_system(&sandbox.path("")) else { return };
+    sandbox.set("paths.archive", far.path().join("archive").display());
+    retries(sandbox);
+}
+
+fn retries(mut sandbox: Sandbox) {
     sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "p").set("grade.tries_max", 1);
     sandbox.rename_in("p", hexudoku(1));
     let first = changed_ms(&sandbox, "inbox/p");

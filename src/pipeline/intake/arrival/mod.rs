@@ -44,6 +44,9 @@ const TRUSTED: [FsWord; 8] = [
     0xCA45_1A4E,
 ];
 
+/// At most so many folders are remembered. When a file in another one arrived is in doubt.
+const FOLDERS_MAX: usize = 1 << 18;
+
 /// Up to so many folders are remembered without a check whether they still exist.
 const FOLDERS_UNCHECKED: usize = 4_096;
 
@@ -141,6 +144,9 @@ impl Arrivals {
         if self.folders.get(folder).is_some_and(|known| known.identity == identity) {
             return;
         }
+        if self.folders.len() >= FOLDERS_MAX && !self.folders.contains_key(folder) {
+            return;
+        }
         let (device, _) = identity;
         self.trusted.entry(device).or_insert_with(|| is_trusted(&self.inbox.join(folder)));
         self.folders.insert(folder.to_owned(), Known { identity, way });
@@ -212,10 +218,13 @@ impl Arrivals {
                 self.enter(&path, &metadata);
             }
         }
-        let (times, now_ms) = (Times::of(file), now_ms());
+        let times = Times::of(file);
+        let Some((device, _)) = self.folders.get(folder).map(|known| known.identity) else {
+            return HandedIn { at_ms: times.changed_ms, doubt: Some(Doubt::Move) };
+        };
+        let now_ms = now_ms();
         let handed_in = self.placed(folder).handed_in(times);
-        let device = self.folders.get(folder).map(|known| known.identity.0);
-        if device.and_then(|device| self.trusted.get(&device)) != Some(&true) {
+        if self.trusted.get(&device) != Some(&true) {
             let was_absent = self.scanned_ms.is_some() && !self.has_missed;
             return if was_seen || was_absent {
                 HandedIn { at_ms: now_ms, doubt: None }
@@ -262,4 +271,73 @@ fn is_trusted(folder: &Path) -> bool {
 
 fn now_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An inbox with these files in it.
+    fn inbox(files: &[&str]) -> (tempfile::TempDir, Arrivals) {
+        let inbox = tempfile::tempdir().expect("a folder");
+        for file in files {
+            let path = inbox.path().join(file);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            std::fs::write(path, "text").expect("a file");
+        }
+        let arrivals = Arrivals::new(inbox.path());
+        (inbox, arrivals)
+    }
+
+    fn metadata(inbox: &tempfile::TempDir, name: &str) -> Metadata {
+        inbox.path().join(name).metadata().expect("a file")
+    }
+
+    #[test]
+    fn a_folder_is_forgotten_with_all_below_it_and_no_other() {
+        let names = ["a/p", "a/b/p", "a/b/c/p", "a/b-x/p", "a/b0/p"];
+        let (inbox, mut arrivals) = inbox(&names);
+        for name in names {
+            arrivals.handed_in(&Name::from_bytes(name), &metadata(&inbox, name), false);
+        }
+        assert_eq!(arrivals.folders.len(), names.len());
+        // By its whole path, as events name it, or by its path under the inbox.
+        arrivals.forget(&inbox.path().join("a/b"));
+        let known =
+            |arrivals: &Arrivals| -> Vec<OsString> { arrivals.folders.keys().cloned().collect() };
+        assert_eq!(known(&arrivals), ["a", "a/b-x", "a/b0"]);
+        arrivals.forget(Path::new("a"));
+        assert_eq!(known(&arrivals), [""; 0]);
+    }
+
+    #[test]
+    fn no_more_folders_are_remembered_than_allowed() {
+        let (inbox, mut arrivals) = inbox(&["late/p"]);
+        let folder = metadata(&inbox, "late");
+        for i in 0..=FOLDERS_MAX {
+            arrivals.enter(&inbox.path().join(i.to_string()), &folder);
+        }
+        assert_eq!(arrivals.folders.len(), FOLDERS_MAX);
+        let file = metadata(&inbox, "late/p");
+        let handed_in = arrivals.handed_in(&Name::from_bytes(*b"late/p"), &file, false);
+        let at_ms = Times::of(&file).changed_ms;
+        assert_eq!(handed_in, HandedIn { at_ms, doubt: Some(Doubt::Move) });
+        // Those that are gone make room.
+        arrivals.scanned(Instant::now(), false);
+        assert!(arrivals.folders.is_empty());
+        let handed_in = arrivals.handed_in(&Name::from_bytes(*b"late/p"), &file, false);
+        assert_eq!(handed_in.doubt, None);
+    }
+
+    #[test]
+    fn a_time_before_the_clock_was_set_is_in_doubt() {
+        let (inbox, mut arrivals) = inbox(&["p"]);
+        let file = metadata(&inbox, "p");
+        let name = Name::from_bytes(*b"p");
+        assert_eq!(arrivals.handed_in(&name, &file, false).doubt, None);
+        arrivals.doubt_clock(Times::of(&file).changed_ms - 1);
+        assert_eq!(arrivals.handed_in(&name, &file, false).doubt, None);
+        arrivals.doubt_clock(Times::of(&file).changed_ms);
+        assert_eq!(arrivals.handed_in(&name, &file, false).doubt, Some(Doubt::Clock));
+    }
 }
