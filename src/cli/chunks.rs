@@ -99,7 +99,8 @@ impl Chunk<'_> {
         let before = &self.bytes[..case.start];
         let ends = before.iter().enumerate().filter(|&(i, byte)| match byte {
             b'\n' => true,
-            b'\r' => before.get(i + 1) != Some(&b'\n'),
+            // A part of CRLF or CR CR LF.
+            b'\r' => !matches!(before[i..], [_, b'\n', ..] | [_, b'\r', b'\n', ..]),
             _ => false,
         });
         (self.bytes, case.line.saturating_sub(ends.count() as u64))
@@ -120,12 +121,44 @@ impl Chunk<'_> {
         });
         marks.extend(parts.collect::<Vec<_>>().into_iter().flatten());
     }
+}
 
-    /// Prints to standard error why something could not be read, as `file:line:column: message`.
-    pub(super) fn complain(&self, why: &Unreadable) {
+/// Says on standard error why cases could not be read. What is the same for several cases in a row is
+/// said once.
+#[derive(Default)]
+pub(super) struct Complaints {
+    last: String,
+    /// For how many more cases the last line holds.
+    more: u64,
+}
+
+impl Complaints {
+    /// Prints why a case of `chunk` could not be read, as `file:line:column: message`.
+    pub(super) fn add(&mut self, chunk: &Chunk<'_>, why: &Unreadable) {
         let Unreadable { line, column, message, .. } = why;
+        let complaint = format!("{}:{line}:{column}: {message}", escape::path(chunk.path));
+        if complaint == self.last {
+            self.more += 1;
+            return;
+        }
+        self.say_more();
         // If standard error is closed, the exit code still says it.
-        let path = escape::path(self.path);
-        let _ = writeln!(io::stderr(), "{path}:{line}:{column}: {message}");
+        let _ = writeln!(io::stderr(), "{complaint}");
+        self.last = complaint;
+    }
+
+    fn say_more(&mut self) {
+        let text = match std::mem::take(&mut self.more) {
+            0 => return,
+            1 => "the same for one more case".into(),
+            more => format!("the same for {more} more cases"),
+        };
+        let _ = writeln!(io::stderr(), "{text}");
+    }
+}
+
+impl Drop for Complaints {
+    fn drop(&mut self) {
+        self.say_more();
     }
 }

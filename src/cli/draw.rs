@@ -180,6 +180,17 @@ fn printable(byte: u8) -> char {
     if (0x20..=0x7e).contains(&byte) { char::from(byte) } else { '?' }
 }
 
+/// A part of the input, with `?` for what is not printable.
+fn printable_text(bytes: &[u8]) -> String {
+    let is_printable = |c: &char| matches!(c, '\\' | '"' | '\'') || c.escape_debug().len() == 1;
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        text.extend(chunk.valid().chars().map(|c| if is_printable(&c) { c } else { '?' }));
+        text.extend(chunk.invalid().iter().map(|_| '?'));
+    }
+    text
+}
+
 /// The unreadable line with a caret under the column, if it is in `text`, which begins with line
 /// `first_line`.
 pub(super) fn offending_line(text: &[u8], first_line: u64, why: &Unreadable) -> Option<String> {
@@ -190,21 +201,24 @@ pub(super) fn offending_line(text: &[u8], first_line: u64, why: &Unreadable) -> 
     let line = nth_line(text, number)?;
     let start = column.saturating_sub(SHOWN_BEFORE);
     let end = line.len().min(start + SHOWN);
-    let part = line.get(start..end)?.iter().map(|byte| printable(*byte)).collect::<String>();
+    let part = printable_text(line.get(start..end)?);
+    let indent = printable_text(line.get(start..column.min(end))?).chars().count();
+    let indent = indent + column.saturating_sub(end);
     let (before, after) =
         (if start > 0 { "..." } else { "" }, if end < line.len() { "..." } else { "" });
-    let caret = " ".repeat(before.len() + column - start) + "^";
+    let caret = " ".repeat(before.len() + indent) + "^";
     let line = format!("| {before}{part}{after}");
     Some(format!("{}\n| {caret}\n", line.trim_end()))
 }
 
-/// A line of a text whose lines end in LF, CRLF or CR, without its end.
+/// A line of a text whose lines end in LF, CRLF, CR CR LF or CR, without its end.
 fn nth_line(text: &[u8], number: usize) -> Option<&[u8]> {
     let mut rest = text;
     for _ in 0..number {
         let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
-        let crlf = rest[end..].starts_with(b"\r\n");
-        rest = &rest[end + 1 + usize::from(crlf)..];
+        let ends: [&[u8]; 3] = [b"\r\r\n", b"\r\n", b"\n"];
+        let end_bytes = ends.iter().find(|end_of| rest[end..].starts_with(end_of));
+        rest = &rest[end + end_bytes.map_or(1, |end| end.len())..];
     }
     rest.split(|byte| matches!(byte, b'\n' | b'\r')).next()
 }
@@ -220,13 +234,17 @@ mod tests {
 
     #[test]
     fn the_caret_is_under_the_column() {
-        let text = b"first\r\nsec\xffond\rthird\nfourth";
+        let text = b"first\r\r\nsec\xffond\rthird\nfourth";
         let shown = |line, column| offending_line(text, 7, &why(line, column));
         assert_eq!(shown(8, 4).as_deref(), Some("| sec?ond\n|    ^\n"));
         assert_eq!(shown(9, 1).as_deref(), Some("| third\n| ^\n"));
         assert_eq!(shown(10, 7).as_deref(), Some("| fourth\n|       ^\n"));
         assert_eq!(shown(11, 1), None);
         assert_eq!(shown(6, 1), None);
+        let text = "12–5\u{202e}6".as_bytes();
+        let shown = |column| offending_line(text, 1, &why(1, column));
+        assert_eq!(shown(3).as_deref(), Some("| 12–5?6\n|   ^\n"));
+        assert_eq!(shown(6).as_deref(), Some("| 12–5?6\n|    ^\n"));
     }
 
     #[test]
@@ -242,7 +260,8 @@ mod tests {
     fn colour_is_added_to_the_brackets_and_does_not_replace_them() {
         let mut bad = [false; CELLS_9];
         bad[0] = true;
-        let solution = Solution { cells: [b'7'; CELLS_9], long_rows: [0; 9] };
+        let solution =
+            Solution { cells: [b'7'; CELLS_9], long_rows: [0; 9], characters: Vec::new() };
         let coloured = classic(&solution, &bad, Ink::Colour);
         assert_eq!(coloured.lines().nth(1).unwrap().find("\x1b[1;31m[7]\x1b[0m 7  7 |"), Some(1));
         let plain = coloured.replace("\x1b[1;31m", "").replace("\x1b[0m", "");

@@ -30,6 +30,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     let mut chunks = chunks::open(args.file.as_deref(), Kind::Hexudoku)?;
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut complaints = chunks::Complaints::default();
     let mut code = ExitCode::SUCCESS;
     let mut between = "";
     while let Some(chunk) = chunks.next()? {
@@ -46,7 +47,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
                     between = "\n";
                 }
                 Err(why) => {
-                    chunk.complain(&why);
+                    complaints.add(&chunk, &why);
                     code = ExitCode::FAILURE;
                 }
             }

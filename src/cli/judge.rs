@@ -17,7 +17,7 @@ The answers, on standard output:
   hexudoku  how many blanks Lazy Larry fills, a line per board
 
 An unreadable case answers NotOK, N or 0 and is reported on standard error as
-FILE:LINE:COLUMN: MESSAGE.
+FILE:LINE:COLUMN: MESSAGE, once for several in a row that are alike.
 
 Exit code: 0 if everything was readable, right or wrong; else 1.")]
 pub struct Args {
@@ -40,12 +40,13 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     let mut chunks = chunks::open(args.file.as_deref(), args.kind)?;
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut marks = Vec::new();
+    let mut complaints = chunks::Complaints::default();
     let mut code = ExitCode::SUCCESS;
     while let Some(chunk) = chunks.next()? {
         chunk.mark(judge, &mut marks);
         for (case, mark) in chunk.cases().iter().zip(&marks) {
             if let Mark::Unreadable(why) = mark {
-                chunk.complain(why);
+                complaints.add(&chunk, why);
                 code = ExitCode::FAILURE;
                 if chunk.is_empty_input {
                     continue;

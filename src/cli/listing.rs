@@ -6,7 +6,7 @@ use super::draw::{self, Ink};
 use crate::model::submission::Tally;
 use crate::model::words::counted;
 use gridmark_core::Kind;
-use gridmark_core::board::{Fault, Mark, Verdict};
+use gridmark_core::board::{Fault, Mark, Verdict, in_words};
 use gridmark_core::format::{Case, CaseText, classic, killer};
 
 /// A file with more cases than this gets one line for all correct cases.
@@ -233,8 +233,8 @@ impl<'a> Listing<'a> {
             },
             CaseText::Hexudoku | CaseText::Unreadable(_) => String::new(),
         };
-        for fault in faults {
-            text.push_str(&fault.to_string());
+        for sentence in in_words(faults) {
+            text.push_str(&sentence.to_string());
             text.push('\n');
         }
         text

@@ -292,7 +292,7 @@ impl Default for Grade {
             streams_max: 2,
             turn_ms_max: 1_000,
             case_bytes_max: 64 * KIB,
-            missing_cases_max: 1_000,
+            missing_cases_max: 16,
             tries_max: 3,
             alone_ms_max: 2_000,
         }

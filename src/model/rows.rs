@@ -243,7 +243,7 @@ fn record(row: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridmark_core::board::{Cell, Counted, Fault, Unreadable, UnreadableCode};
+    use gridmark_core::board::{Cell, Counted, Fault, Found, Unreadable, UnreadableCode};
 
     /// A row as `csv` writes it.
     #[derive(Serialize)]
@@ -313,7 +313,7 @@ mod tests {
         }
         let cell = Cell { row: 2, column: 8 };
         for count in [1, 11] {
-            let faults = vec![Fault::NotADigit { cell, found: b'"' }; count];
+            let faults = vec![Fault::NotADigit { cell, found: Found::Byte(b'"') }; count];
             let code = CaseRow { fault: "not-a-digit", at: "r3c9", faults: count, ..row() };
             let expected = CaseRow { kind: "classic", answer: "N", ..code };
             assert_row(Some(Kind::Classic), &Mark::Wrong(faults), expected);

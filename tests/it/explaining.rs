@@ -97,11 +97,74 @@ fn a_changed_given_that_is_not_a_digit_is_one_fault() {
     assert_eq!(mark.detail(), "r1c1 holds byte 0x07, not a digit");
 }
 
+/// The text of a correct solution in which `change` has changed the nine rows.
+fn rows_changed(change: impl Fn(usize, &str) -> String) -> Vec<u8> {
+    let mut text = [b"1\n".to_vec(), rows(&[b'.'; 81], b"\n")].concat();
+    for (number, row) in GRID.chunks(9).enumerate() {
+        let row = change(number, std::str::from_utf8(row).unwrap());
+        text.extend_from_slice((row + "\n").as_bytes());
+    }
+    text
+}
+
+#[test]
+fn a_character_of_several_bytes_is_in_one_cell() {
+    let dash = |number: usize, row: &str| match number {
+        1 => format!("{}–{}", &row[..3], &row[4..]),
+        _ => row.into(),
+    };
+    let mark = only(rows_changed(dash));
+    assert_eq!(codes(&mark), [("not-a-digit", "r2c4".to_string())]);
+    assert_eq!(mark.detail(), "r2c4 holds an en dash (–), not 1 to 9");
+    let mark = only(rows_changed(|number, row| dash(number, row).replace('–', "é")));
+    assert_eq!(mark.detail(), "r2c4 holds é, not a digit");
+    let mark = only(rows_changed(|number, row| dash(number, row).replace('–', "\u{202e}")));
+    assert_eq!(
+        mark.detail(),
+        r"r2c4 holds a mark that turns the direction of text (\u{202e}), not 1 to 9"
+    );
+    // Behind the ninth cell it makes the row long by one.
+    let mark =
+        only(rows_changed(|number, row| if number == 4 { format!("{row}–") } else { row.into() }));
+    assert_eq!(codes(&mark), [("row-length", "r5c10".to_string())]);
+    assert_eq!(mark.detail(), "row 5 has 10 cells, not 9");
+}
+
+#[test]
+fn full_width_digits_are_called_so_once() {
+    let wide = |row: &str| -> String {
+        row.bytes().map(|digit| char::from_u32(0xFF10 + u32::from(digit - b'0')).unwrap()).collect()
+    };
+    let mark = only(rows_changed(|_, row| wide(row)));
+    let Mark::Wrong(faults) = &mark else { panic!("{mark:?}") };
+    assert_eq!(faults.len(), 81);
+    let first = wide(std::str::from_utf8(&GRID[..1]).unwrap());
+    assert_eq!(
+        mark.detail(),
+        format!("r1c1 and 80 other cells hold a full-width digit ({first}), not 1 to 9")
+    );
+    let mark = only(rows_changed(|number, row| match number {
+        3 => wide(&row[..2]) + &row[2..8] + "x",
+        _ => row.into(),
+    }));
+    let first = wide(std::str::from_utf8(&GRID[27..28]).unwrap());
+    assert_eq!(
+        mark.detail(),
+        format!(
+            "r4c1 and 1 other cell hold a full-width digit ({first}), not 1 to 9; r4c9 holds x, not a \
+             digit"
+        )
+    );
+}
+
 #[test]
 fn all_repeats_of_a_house_are_one_fault() {
     let mark = classic(&[b'0'; 81], |grid| grid[..9].copy_from_slice(b"112223333"));
     let detail = mark.detail();
-    assert!(detail.starts_with("row 1 has 1 twice and 2 3 times and 3 4 times; "), "{detail}");
+    assert!(
+        detail.starts_with("row 1 has 1 twice and 2 three times and 3 four times; "),
+        "{detail}"
+    );
     assert_eq!(codes(&mark)[0], ("row-repeat", "r1c2".to_string()));
 }
 

@@ -29,7 +29,7 @@ fn check_classic(grid: &[u8], givens: &[u8]) {
     let givens = Grid::try_from(givens).unwrap();
     let rows_of = grid.chunks(9).map(<[u8]>::to_vec).collect::<Vec<_>>();
     let expected = oracle::classic(&rows_of, &givens);
-    let solution = Solution { cells, long_rows: [0; 9] };
+    let solution = Solution { cells, long_rows: [0; 9], characters: Vec::new() };
     let faults = places(&explain_classic(&solution, &givens));
     assert_eq!(faults, expected, "{}", grid.escape_ascii());
     let text = [b"1\n".to_vec(), rows(&givens, b"\n"), rows(grid, b"\n")].concat();

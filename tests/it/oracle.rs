@@ -86,6 +86,11 @@ pub fn classic(rows: &[Vec<u8>], givens: &[u8]) -> Vec<FaultAt> {
                 break;
             }
         }
+        // A character of several bytes is in one cell.
+        if let Ok(text) = String::from_utf8(row.clone()) {
+            let cell = |c: char| if c.is_ascii() { c as u8 } else { 0xFF };
+            row = text.chars().map(cell).collect();
+        }
         if row.len() > 9 {
             long.push(("row-length", name((number, 9))));
         }

@@ -1,6 +1,7 @@
 //! Faults: broken rules, each with its place and its words.
 
 use super::cell::Cell;
+use super::character::{Shown, name_of};
 use super::house::House;
 use core::fmt;
 
@@ -10,8 +11,9 @@ use core::fmt;
 /// within a code by place in reading order (cages by their first cell).
 ///
 /// ```
-/// use gridmark_core::board::{Cell, Fault};
-/// let fault = Fault::NotADigit { cell: Cell { row: 1, column: 4 }, found: b'x' };
+/// use gridmark_core::board::{Cell, Fault, Found};
+/// let found = Found::Byte(b'x');
+/// let fault = Fault::NotADigit { cell: Cell { row: 1, column: 4 }, found };
 /// assert_eq!(fault.code(), "not-a-digit");
 /// assert_eq!(fault.at().to_string(), "r2c5");
 /// assert_eq!(fault.to_string(), "r2c5 holds x, not a digit");
@@ -22,14 +24,14 @@ pub enum Fault {
     NotADigit {
         /// The cell.
         cell: Cell,
-        /// The byte in the cell.
-        found: u8,
+        /// What is in the cell.
+        found: Found,
     },
     /// A row with more than nine cells.
     RowLength {
         /// The row, from 0.
         row: u8,
-        /// How many bytes the row has, trailing blanks not counted.
+        /// How many characters the row has, trailing blanks not counted.
         length: usize,
     },
     /// A cell that holds another digit than its given.
@@ -68,6 +70,15 @@ pub enum Fault {
         /// The sum that they should have.
         total: u32,
     },
+}
+
+/// What a cell holds that is not a digit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A byte: ASCII, or a part of no character.
+    Byte(u8),
+    /// A character of several bytes in UTF-8.
+    Character(char),
 }
 
 /// The two cells that identify a cage.
@@ -118,10 +129,14 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::NotADigit { cell, found: b' ' } => write!(f, "{cell} is blank"),
-            Fault::NotADigit { cell, found } => {
+            Fault::NotADigit { cell, found: Found::Byte(b' ') } => write!(f, "{cell} is blank"),
+            Fault::NotADigit { cell, found: Found::Byte(found) } => {
                 write!(f, "{cell} holds {}, not a digit", Readable(*found))
             }
+            Fault::NotADigit { cell, found: Found::Character(found) } => match name_of(*found) {
+                Some(name) => write!(f, "{cell} holds {name} ({}), not 1 to 9", Shown(*found)),
+                None => write!(f, "{cell} holds {}, not a digit", Shown(*found)),
+            },
             Fault::RowLength { row, length } => {
                 write!(f, "row {} has {length} cells, not 9", u32::from(*row) + 1)
             }
@@ -149,12 +164,94 @@ impl fmt::Display for Repeats {
         let repeated = self.counts.iter().zip(1..).filter(|(count, _)| **count > 1);
         for (i, (count, digit)) in repeated.enumerate() {
             let and = if i == 0 { "" } else { " and " };
-            match count {
-                2 => write!(f, "{and}{digit} twice")?,
-                n => write!(f, "{and}{digit} {n} times")?,
-            }
+            write!(f, "{and}{digit} {}", Times(*count))?;
         }
         Ok(())
+    }
+}
+
+/// Faults in words, in their order: those that are alike in all but their cell share one sentence, so
+/// that a grid in full-width digits is not 81 of them.
+pub fn in_words(faults: &[Fault]) -> impl Iterator<Item = InWords<'_>> {
+    faults.iter().enumerate().filter_map(|(i, fault)| {
+        let Some(name) = fault.name_of_found() else {
+            return Some(InWords { fault, faults: 1 });
+        };
+        let same = |fault: &&Fault| fault.name_of_found() == Some(name);
+        let is_first = !faults[..i].iter().any(|fault| same(&fault));
+        is_first.then(|| InWords { fault, faults: faults[i..].iter().filter(same).count() })
+    })
+}
+
+/// One or more [faults](in_words) as a sentence.
+#[derive(Clone, Copy, Debug)]
+pub struct InWords<'a> {
+    fault: &'a Fault,
+    /// How many faults the sentence is about.
+    pub faults: usize,
+}
+
+impl Fault {
+    /// What people call what is in the cell, if it is a character that may be taken for another one.
+    fn name_of_found(&self) -> Option<&'static str> {
+        match self {
+            Fault::NotADigit { found: Found::Character(found), .. } => name_of(*found),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for InWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.fault, self.fault.name_of_found(), self.faults) {
+            (Fault::NotADigit { cell, found: Found::Character(found) }, Some(name), 2..) => {
+                let others = self.faults - 1;
+                let cells = if others == 1 { "cell" } else { "cells" };
+                let found = Shown(*found);
+                write!(f, "{cell} and {others} other {cells} hold {name} ({found}), not 1 to 9")
+            }
+            (fault, ..) => fault.fmt(f),
+        }
+    }
+}
+
+/// How often, in words, so that it is not taken for a digit: `twice`, `nine times`.
+struct Times(u8);
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 20] = [
+            "no",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ];
+        const TENS: [&str; 9] =
+            ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty"];
+        // A cage of the whole grid holds a digit 81 times at most.
+        let (tens, units) = (usize::from(self.0.min(81)) / 10, usize::from(self.0) % 10);
+        match (self.0, units) {
+            (2, _) => f.write_str("twice"),
+            (0..20, _) => write!(f, "{} times", UNITS[usize::from(self.0)]),
+            (_, 0) => write!(f, "{} times", TENS[tens]),
+            _ => write!(f, "{}-{} times", TENS[tens], UNITS[units]),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Marks: what a case gets.
 
-use super::fault::Fault;
+use super::fault::{Fault, in_words};
 use crate::Kind;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -106,8 +106,10 @@ impl fmt::Display for Unreadable {
 /// The kinds of mistake that make a case unreadable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnreadableCode {
-    /// The file is not of a known kind.
+    /// The file is not of a known kind, or not in a known encoding.
     UnknownFormat,
+    /// A 9x9 grid by itself, without its puzzle.
+    BareGrid,
     /// A killer drawing with a wrong line.
     BadDiagram,
     /// A line below a killer drawing that is not the row, column and total of a cage.
@@ -135,6 +137,7 @@ impl UnreadableCode {
     pub const fn code(self) -> &'static str {
         match self {
             UnreadableCode::UnknownFormat => "unknown-format",
+            UnreadableCode::BareGrid => "bare-grid",
             UnreadableCode::BadDiagram => "bad-diagram",
             UnreadableCode::BadCageLine => "bad-cage-line",
             UnreadableCode::MissingCageTotal => "missing-cage-total",
@@ -204,13 +207,15 @@ fn describe(faults: &[Fault]) -> String {
     const FAULT_BYTES: usize = 48;
     let mut text =
         String::with_capacity((faults.len().min(FAULTS_DESCRIBED_MAX) + 1) * FAULT_BYTES);
-    for (i, fault) in faults.iter().take(FAULTS_DESCRIBED_MAX).enumerate() {
+    let mut described = 0;
+    for (i, sentence) in in_words(faults).take(FAULTS_DESCRIBED_MAX).enumerate() {
         text.push_str(if i == 0 { "" } else { "; " });
         // Writing to memory cannot fail.
-        let _ = write!(text, "{fault}");
+        let _ = write!(text, "{sentence}");
+        described += sentence.faults;
     }
-    if faults.len() > FAULTS_DESCRIBED_MAX {
-        let _ = write!(text, "; and {} more", faults.len() - FAULTS_DESCRIBED_MAX);
+    if faults.len() > described {
+        let _ = write!(text, "; and {} more", faults.len() - described);
     }
     text
 }

@@ -1,13 +1,15 @@
 //! What sudoku is, as far as grading needs it: cells and houses, faults, marks.
 
 mod cell;
+mod character;
 mod fault;
 mod house;
 mod mark;
 mod size;
 
 pub use cell::Cell;
-pub use fault::{CageFault, Fault, Repeats};
+pub(crate) use character::{Shown, name_of};
+pub use fault::{CageFault, Fault, Found, InWords, Repeats, in_words};
 pub(crate) use house::HOUSES_9;
 pub use house::House;
 pub use mark::{Counted, Mark, Unreadable, UnreadableCode, Verdict};

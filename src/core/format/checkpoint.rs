@@ -1,11 +1,10 @@
 //! A reader's state as a line of text.
 
 use super::classic::{self, Stage as Classic};
+use super::hexudoku::{self, Before};
 use super::reader::{Reader, Stage};
-use super::{Limits, hexudoku, killer};
+use super::{Limits, killer};
 use crate::Kind;
-use crate::board::{Unreadable, UnreadableCode};
-use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
@@ -37,7 +36,7 @@ impl Reader {
     /// ```
     /// use gridmark_core::format::{Found, Limits, Reader};
     /// let mut reader = Reader::new(None, Limits::default());
-    /// reader.read(b"2\n", false, &mut Found::default());
+    /// reader.read(b"\n\n+", false, &mut Found::default());
     /// let again = Reader::resume(None, Limits::default(), &reader.checkpoint())?;
     /// assert_eq!((again.offset(), again), (2, reader));
     /// # Ok::<(), gridmark_core::format::BadCheckpoint>(())
@@ -51,7 +50,12 @@ impl Reader {
                 format!("killer {} {}", u8::from(at.skip), u8::from(at.inside_line))
             }
             Stage::Hexudoku(at) => {
-                format!("hexudoku {} {}", at.skip_rows, u8::from(at.inside_line))
+                let before = match at.before {
+                    Before::Start => "start",
+                    Before::BlankLine => "blank",
+                    Before::Row => "row",
+                };
+                format!("hexudoku {before} {} {}", at.skip_rows, u8::from(at.inside_line))
             }
             Stage::Classic(at) => classic_words(at),
         };
@@ -87,18 +91,13 @@ impl Reader {
 fn classic_words(at: &classic::Boundaries) -> String {
     let stage = match at.stage {
         Classic::Count => "count",
-        Classic::Puzzle => "puzzle",
         Classic::Solution => "solution",
         Classic::SkipRows => "skip-rows",
         Classic::SkipToCount => "skip-to-count",
     };
     let givens = String::from_utf8_lossy(&at.givens);
-    let bad_puzzle = match &at.bad_puzzle {
-        Some(why) => format!("{} {} {}", why.line, why.column, why.message),
-        None => "-".into(),
-    };
     format!(
-        "classic {stage} {} {} {} {} {givens} {bad_puzzle}",
+        "classic {stage} {} {} {} {} {givens}",
         u8::from(at.after_block),
         u8::from(at.inside_line),
         at.left,
@@ -117,14 +116,15 @@ fn parse(checkpoint: &str) -> Option<(u64, u64, Stage)> {
         "unknown" => Stage::Unknown,
         "empty" => Stage::Empty,
         "killer" => {
-            let at = killer::Boundaries { skip: words.flag()?, inside_line: words.flag()? };
-            // Checkpoints of earlier versions have one more flag, which is not used any more.
-            if !words.0.is_empty() {
-                words.flag()?;
-            }
-            Stage::Killer(at)
+            Stage::Killer(killer::Boundaries { skip: words.flag()?, inside_line: words.flag()? })
         }
         "hexudoku" => Stage::Hexudoku(hexudoku::Boundaries {
+            before: match words.word()? {
+                "start" => Before::Start,
+                "blank" => Before::BlankLine,
+                "row" => Before::Row,
+                _ => return None,
+            },
             skip_rows: u8::try_from(words.number()?).ok().filter(|rows| *rows <= 16)?,
             inside_line: words.flag()?,
         }),
@@ -140,7 +140,6 @@ fn parse(checkpoint: &str) -> Option<(u64, u64, Stage)> {
 fn parse_classic(words: &mut Words) -> Option<classic::Boundaries> {
     let stage = match words.word()? {
         "count" => Classic::Count,
-        "puzzle" => Classic::Puzzle,
         "solution" => Classic::Solution,
         "skip-rows" => Classic::SkipRows,
         "skip-to-count" => Classic::SkipToCount,
@@ -153,19 +152,9 @@ fn parse_classic(words: &mut Words) -> Option<classic::Boundaries> {
         left: u32::try_from(words.number()?).ok()?,
         rows: u8::try_from(words.number()?).ok()?,
         givens: words.word()?.as_bytes().try_into().ok()?,
-        bad_puzzle: match words.word()? {
-            "-" => None,
-            line => Some(Unreadable {
-                code: UnreadableCode::BadGiven,
-                line: line.parse().ok()?,
-                column: words.number()?,
-                message: core::mem::take(&mut words.0).to_owned().into(),
-            }),
-        },
     };
     let counts_fit = match stage {
         Classic::Count | Classic::SkipToCount => true,
-        Classic::Puzzle => at.left > 0 && at.rows < 9,
         Classic::Solution => at.left > 0,
         Classic::SkipRows => at.left > 0 && (1..=9).contains(&at.rows),
     };

@@ -1,7 +1,7 @@
 //! Which kind of puzzle a file holds.
 
-use super::lines::{integer, trim_end, trim_start};
-use super::{hexudoku, killer};
+use super::lines::{trim_end, without_end_marks};
+use super::{classic, hexudoku, killer};
 use crate::Kind;
 
 /// The kind that a file's name forces: its extension is the [word](Kind::word) of a kind, in upper
@@ -25,7 +25,24 @@ pub fn kind_by_name(name: &[u8]) -> Option<Kind> {
 pub(super) fn kind_by_line(line: &[u8]) -> Option<Kind> {
     Kind::ALL.into_iter().find(|kind| match kind {
         Kind::Killer => line.starts_with(killer::CORNER),
-        Kind::Classic => integer(trim_start(trim_end(line))).is_some(),
-        Kind::Hexudoku => hexudoku::is_row(trim_end(line)),
+        Kind::Classic => classic::count(line).is_some(),
+        Kind::Hexudoku => hexudoku::is_row(trim_end(without_end_marks(line))),
+    })
+}
+
+/// Whether the file that begins with `window` is text: `Err` says in which encoding it is that is not
+/// read. `None` if that takes more of the file, which has more unless `end` is set.
+///
+/// Without a mark at its start, UTF-16 is known by the zeros in its first four bytes.
+pub(super) fn encoding(window: &[u8], end: bool) -> Option<Result<(), &'static str>> {
+    let may_differ = matches!(window, [0 | 0xFE | 0xFF, ..] | [_, 0, ..]);
+    if !end && (window.len() < 2 || (window.len() < 4 && may_differ)) {
+        return None;
+    }
+    Some(match window {
+        [0xFF, 0xFE, 0, 0, ..] | [0, 0, 0xFE, 0xFF, ..] => Err("UTF-32"),
+        [0xFF, 0xFE, ..] | [1..=0x7F, 0, 1..=0x7F, 0, ..] => Err("UTF-16 (little-endian)"),
+        [0xFE, 0xFF, ..] | [0, 1..=0x7F, 0, 1..=0x7F, ..] => Err("UTF-16 (big-endian)"),
+        _ => Ok(()),
     })
 }

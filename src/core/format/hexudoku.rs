@@ -1,6 +1,8 @@
 //! Hexudoku: boards of 16 rows of 16 characters.
 
-use super::lines::{Fetched, Lines, Step, is_blank, regular_rows, split, trim_end};
+use super::lines::{
+    Fetched, Lines, Step, is_blank, regular_rows, split, trim_end, without_end_marks,
+};
 use super::quote::Quoted;
 use super::{CaseText, Found, Rows};
 use crate::board::{CELLS_16, Unreadable, UnreadableCode};
@@ -72,16 +74,15 @@ pub fn read(text: &[u8], line: u64, board: &mut Board) -> Result<(), Unreadable>
     if read_regular(text, board) {
         return Ok(());
     }
-    let mut rows = split(text);
-    for (cells, line) in board.chunks_exact_mut(SIDE).zip(line..) {
-        let row = rows.next().map(trim_end);
-        let Some(row) = row.filter(|row| !row.is_empty()) else {
-            return Err(truncated(line, row.is_some()));
+    let mut rows = split(without_end_marks(text));
+    for ((cells, line), number) in board.chunks_exact_mut(SIDE).zip(line..).zip(0..) {
+        let Some(row) = rows.next().map(trim_end).filter(|row| !is_blank(row)) else {
+            return Err(truncated(line, split(text).nth(number).is_some()));
         };
         if let Some(column) = row.iter().take(SIDE).position(|b| CELL_OF[usize::from(*b)] == WRONG)
         {
-            let found = &row[column..=column];
-            return Err(bad_character(line, column, format!("found {}", Quoted(found))));
+            let found = Quoted::character(row, column);
+            return Err(bad_character(line, column, format!("found {found}")));
         }
         if row.len() != SIDE {
             let found = format!("found {} of them", row.len());
@@ -133,10 +134,32 @@ fn bad_character(line: u64, column: usize, found: String) -> Unreadable {
 /// Finds where boards begin and end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Boundaries {
+    pub before: Before,
     /// How many rows of a board that was too large are still to be skipped.
     pub skip_rows: u8,
     /// Whether a part of the line that is being skipped is consumed already.
     pub inside_line: bool,
+}
+
+/// What precedes the next row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Before {
+    /// The start of the file.
+    #[default]
+    Start,
+    BlankLine,
+    Row,
+}
+
+/// How the rows go on behind the first 16 of them.
+enum Run {
+    /// They are a board, whatever follows.
+    Board,
+    /// So many rows are between two blank lines, and the last of them ends here: too many for one
+    /// board and too few for two.
+    Surplus { rows: usize, end: usize },
+    /// That takes more of the file to know.
+    More,
 }
 
 impl Boundaries {
@@ -144,16 +167,14 @@ impl Boundaries {
         if self.skip_rows > 0 {
             return self.skip_row(lines);
         }
-        if !lines.skip_bom() {
+        if !lines.skip_marks() {
             return Step::Stop;
         }
         let text = &lines.window[lines.at..];
-        if let Some((rows, bytes)) = regular_rows::<SIDE, LF_BYTES, CRLF_BYTES, b'!', b'~'>(text) {
-            lines.push_case(found, lines.at + bytes, rows, CaseText::Hexudoku);
-            lines.advance(lines.at + bytes, SIDE as u64);
-            return Step::Continue;
+        match regular_rows::<SIDE, LF_BYTES, CRLF_BYTES, b'!', b'~'>(text) {
+            Some((rows, bytes)) => self.sixteen_rows(lines, rows, lines.at + bytes, found),
+            None => self.board(lines, found),
         }
-        self.board(lines, found)
     }
 
     /// A board, or a blank line before one.
@@ -171,7 +192,7 @@ impl Boundaries {
                 Fetched::Long => {
                     lines.push_too_large(found, at, rows as u64, true);
                     lines.advance(at, rows as u64);
-                    self.skip_rows = (SIDE - rows) as u8;
+                    (self.skip_rows, self.before) = ((SIDE - rows) as u8, Before::Row);
                     return Step::Continue;
                 }
                 Fetched::Line(line) => {
@@ -181,14 +202,63 @@ impl Boundaries {
                             lines.push_case(found, at, Rows::Any, CaseText::Hexudoku);
                         }
                         lines.advance(at, rows as u64 + 1);
+                        self.before = Before::BlankLine;
                         return Step::Continue;
                     }
                 }
             }
         }
-        lines.push_case(found, at, Rows::Any, CaseText::Hexudoku);
-        lines.advance(at, SIDE as u64);
+        self.sixteen_rows(lines, Rows::Any, at, found)
+    }
+
+    /// A board whose 16 rows end at `end`, or rows that are too many for one.
+    fn sixteen_rows(
+        &mut self,
+        lines: &mut Lines,
+        layout: Rows,
+        end: usize,
+        found: &mut Found,
+    ) -> Step {
+        match self.run(lines, end) {
+            Run::More => return Step::Stop,
+            Run::Board => {
+                lines.push_case(found, end, layout, CaseText::Hexudoku);
+                lines.advance(end, SIDE as u64);
+            }
+            Run::Surplus { rows, end } => {
+                lines.push_unreadable(found, end, true, surplus(lines.line, rows));
+                lines.advance(end, rows as u64);
+            }
+        }
+        self.before = Before::Row;
         Step::Continue
+    }
+
+    /// How the rows go on behind the first 16, which end at `at`. Rows that follow others without a
+    /// blank line between are not counted, since then nothing says where boards begin.
+    fn run(&self, lines: &Lines, at: usize) -> Run {
+        if self.before == Before::Row {
+            return Run::Board;
+        }
+        let mut next = at;
+        for rows in SIDE..2 * SIDE {
+            let ends = match lines.fetch(next, lines.at) {
+                Fetched::More => return Run::More,
+                Fetched::Long => return Run::Board,
+                // A file without any blank line is cut every 16 rows.
+                Fetched::End => self.before == Before::BlankLine,
+                Fetched::Line(line) if is_blank(lines.content(line)) => true,
+                Fetched::Line(line) => {
+                    next = line.next;
+                    continue;
+                }
+            };
+            return match ends && rows > SIDE {
+                true => Run::Surplus { rows, end: next },
+                false => Run::Board,
+            };
+        }
+        Run::Board
     }
 
     /// Skips a row of a board that was too large.
@@ -206,11 +276,27 @@ impl Boundaries {
             Fetched::End => self.skip_rows = 0,
             Fetched::Long => self.inside_line = true,
             Fetched::Line(line) => {
-                let blank = is_blank(lines.content(line));
-                self.skip_rows = if blank { 0 } else { self.skip_rows - 1 };
+                self.skip_rows -= 1;
+                if is_blank(lines.content(line)) {
+                    (self.skip_rows, self.before) = (0, Before::BlankLine);
+                }
                 lines.advance(line.next, 1);
             }
         }
         Step::Continue
+    }
+}
+
+/// Why rows between two blank lines, the first of which is line `line`, are not a board.
+fn surplus(line: u64, rows: usize) -> Unreadable {
+    let message = format!(
+        "expected a blank line or the end of the file behind the board's 16 rows, found {rows} rows \
+         without a blank line between them"
+    );
+    Unreadable {
+        code: UnreadableCode::TrailingData,
+        line: line + SIDE as u64,
+        column: 1,
+        message: message.into(),
     }
 }

@@ -9,6 +9,12 @@ use memchr::memchr2;
 /// The UTF-8 byte-order mark.
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
+/// Begins a new page in printed text.
+const FORM_FEED: u8 = 0x0C;
+
+/// `^Z`, which marks the end of a file in DOS.
+const END_OF_FILE: u8 = 0x1A;
+
 /// One line of a window, as indices into it: its content is `start..stop`, and the next line begins
 /// at `next`.
 #[derive(Clone, Copy, Debug)]
@@ -74,13 +80,12 @@ impl Lines<'_> {
         }
     }
 
-    /// Where the line after the line end at `stop` begins; `None` if a line feed may still follow.
+    /// Where the line after the line end at `stop` begins; `None` if a part of the line end may still
+    /// follow.
     fn after_line_end(&self, stop: usize) -> Option<usize> {
-        match (self.window[stop], self.window.get(stop + 1)) {
-            (b'\r', Some(b'\n')) => Some(stop + 2),
-            (b'\r', None) if !self.end => None,
-            _ => Some(stop + 1),
-        }
+        let rest = &self.window[stop..];
+        let is_complete = self.end || !matches!(rest, [b'\r'] | [b'\r', b'\r']);
+        is_complete.then_some(stop + line_end_bytes(rest))
     }
 
     /// The content of `line`.
@@ -112,12 +117,11 @@ impl Lines<'_> {
         true
     }
 
-    /// Consumes byte-order marks, which occur wherever one file was appended to another; false if
-    /// the window ends inside what may be one.
-    pub fn skip_bom(&mut self) -> bool {
-        while self.window[self.at..].starts_with(BOM) {
-            self.at += BOM.len();
-        }
+    /// Consumes the [marks](without_marks) before an input; false if the window ends inside what may
+    /// be one.
+    pub fn skip_marks(&mut self) -> bool {
+        let rest = &self.window[self.at..];
+        self.at += rest.len() - without_marks(rest).len();
         !self.ends_in_bom(self.at)
     }
 
@@ -247,12 +251,36 @@ fn add_wrong(text: &[u8; 16], least: &[u8; 16], more: &[u8; 16], wrong: &mut [u8
     }
 }
 
-/// `line` without leading byte-order marks.
-pub(crate) fn without_boms(mut line: &[u8]) -> &[u8] {
-    while let Some(rest) = line.strip_prefix(BOM) {
-        line = rest;
+/// `line` without byte-order marks, form feeds and `^Z` at its start, which occur wherever one file
+/// was appended to another or a page begins.
+pub(crate) fn without_marks(mut line: &[u8]) -> &[u8] {
+    loop {
+        line = match line {
+            [FORM_FEED | END_OF_FILE, rest @ ..] => rest,
+            _ => match line.strip_prefix(BOM) {
+                Some(rest) => rest,
+                None => return line,
+            },
+        };
     }
-    line
+}
+
+/// The text of an input without form feeds and `^Z` behind its last line, nor what blanks and line
+/// ends are among them. A text that ends in none of them is returned unchanged.
+pub(super) fn without_end_marks(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    let mut has_mark = false;
+    loop {
+        rest = match trim_end(rest) {
+            [rest @ .., FORM_FEED | END_OF_FILE] => {
+                has_mark = true;
+                rest
+            }
+            [rest @ .., b'\n' | b'\r'] => rest,
+            rest if has_mark => return rest,
+            _ => return text,
+        };
+    }
 }
 
 /// `text` without trailing blanks, tabs and no-break spaces (UTF-8 or Latin-1).
@@ -271,9 +299,22 @@ pub(crate) fn trim_start(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Whether `line` holds nothing but blanks.
-pub(crate) fn is_blank(line: &[u8]) -> bool {
+/// Whether `line` holds nothing but blanks, form feeds and `^Z`.
+pub(crate) fn is_blank(mut line: &[u8]) -> bool {
+    while let [rest @ .., FORM_FEED | END_OF_FILE] = trim_end(line) {
+        line = rest;
+    }
     trim_end(line).is_empty()
+}
+
+/// How many bytes the line end has with which `text` begins: LF, CRLF or CR; or CR CR LF, which comes
+/// of converting LF to CRLF twice.
+pub(super) fn line_end_bytes(text: &[u8]) -> usize {
+    match text {
+        [b'\r', b'\r', b'\n', ..] => 3,
+        [b'\r', b'\n', ..] => 2,
+        _ => 1,
+    }
 }
 
 /// Whether `text` begins with a line of `BYTES` bytes, its LF included, without other control
@@ -298,7 +339,7 @@ pub(super) fn next_line<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
         return Some(core::mem::take(text));
     };
     let (line, rest) = text.split_at(stop);
-    *text = &rest[if rest.starts_with(b"\r\n") { 2 } else { 1 }..];
+    *text = &rest[line_end_bytes(rest)..];
     Some(line)
 }
 

@@ -13,9 +13,10 @@
 //!
 //! Each kind has its `Boundaries`, a small state machine over the lines of a window:
 //!
-//! - *hexudoku*: 16 lines are a board; a blank line ends it earlier.
-//! - *classic*: the count of a block says how many lines follow, so lines are only counted. A line
-//!   that should be a count and is not is skipped, up to the next count.
+//! - *hexudoku*: 16 lines are a board; a blank line ends it earlier. 17 to 31 lines between blank lines
+//!   are one case, since nothing says which of them are too many.
+//! - *classic*: the count of a block says how many lines follow, so lines are only counted. A count is
+//!   one if a puzzle follows it; everything else is skipped, up to the next such count.
 //! - *killer*: nothing says how many cage lines there are, and a damaged drawing may have lost or
 //!   gained lines. So a diagram ends where the next drawing begins, which is decided by the shape
 //!   of the lines ahead (`killer/lookahead.rs`). Damage to one diagram costs that diagram alone.
@@ -33,6 +34,7 @@
 //! [`Rows::CrLf`]). Everything else goes line by line ([`Rows::Any`]). Both ways find the same
 //! cases and lead to the same marks; only their speed differs.
 
+pub mod bare;
 mod checkpoint;
 pub mod classic;
 mod detect;
@@ -54,7 +56,7 @@ use crate::board::{Grid, Unreadable};
 ///
 /// ```
 /// let limits = gridmark_core::format::Limits::default();
-/// assert_eq!((limits.case_bytes_max, limits.missing_cases_max), (65_536, 1_000));
+/// assert_eq!((limits.case_bytes_max, limits.missing_cases_max), (65_536, 16));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -68,7 +70,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { case_bytes_max: 65_536, missing_cases_max: 1_000 }
+        Limits { case_bytes_max: 65_536, missing_cases_max: 16 }
     }
 }
 
@@ -114,8 +116,9 @@ impl Found {
 pub struct Case {
     /// Where its text starts in the window, in bytes.
     pub start: usize,
-    /// Where its text ends in the window, the end of its last line included. Of a case that is too
-    /// large the text is only a part; that of a missing solution is empty.
+    /// Where its text ends in the window, the end of its last line included, unless form feeds or `^Z`
+    /// are behind its last row. Of a case that is too large the text is only a part; that of a missing
+    /// solution is empty.
     pub end: usize,
     /// The number of its first line in the file, from 1.
     pub line: u64,

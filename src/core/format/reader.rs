@@ -1,9 +1,9 @@
 //! Finds complete cases in a stream, window by window.
 
-use super::detect::kind_by_line;
+use super::bare::{self, BareGrid, Layout};
 use super::lines::{Fetched, Lines, Step, is_blank};
 use super::quote::Quoted;
-use super::{Found, Limits, classic, hexudoku, killer};
+use super::{Found, Limits, classic, detect, hexudoku, killer};
 use crate::Kind;
 use crate::board::{Unreadable, UnreadableCode};
 use alloc::format;
@@ -18,7 +18,14 @@ const CASE_BYTES_MAX: usize = usize::MAX / 4;
 
 /// How many bytes a window needs beside the longest case: for a byte-order mark before it, its line
 /// end, and the lookahead.
-const WINDOW_BYTES_EXTRA: usize = 16 + killer::LOOKAHEAD_BYTES;
+const WINDOW_BYTES_EXTRA: usize = 16 + LOOKAHEAD_BYTES;
+
+/// How many bytes are looked at behind a line, at most.
+const LOOKAHEAD_BYTES: usize = if killer::LOOKAHEAD_BYTES > bare::BYTES_MAX {
+    killer::LOOKAHEAD_BYTES
+} else {
+    bare::BYTES_MAX
+};
 
 /// Finds complete cases in a stream of bytes.
 ///
@@ -53,7 +60,7 @@ pub(super) enum Stage {
     Killer(killer::Boundaries),
     Classic(classic::Boundaries),
     Hexudoku(hexudoku::Boundaries),
-    /// Not of any kind; the case that says so is found.
+    /// Nothing that is read; the case that says so is found.
     Unknown,
     /// Nothing but blank lines; the case that says so is found.
     Empty,
@@ -89,8 +96,8 @@ impl Reader {
     /// The kind of the file: `None` until it is known, and for a file of unknown format.
     pub fn kind(&self) -> Option<Kind> {
         match &self.stage {
-            Stage::Start | Stage::Unknown => None,
-            Stage::Empty => self.forced,
+            Stage::Start => None,
+            Stage::Unknown | Stage::Empty => self.forced,
             Stage::Killer(_) => Some(Kind::Killer),
             Stage::Classic(_) => Some(Kind::Classic),
             Stage::Hexudoku(_) => Some(Kind::Hexudoku),
@@ -117,7 +124,10 @@ impl Reader {
         };
         while !found.is_full() {
             let step = match &mut self.stage {
-                Stage::Start => start(self.forced, &mut self.stage, &mut lines, found),
+                Stage::Start => {
+                    let is_start = self.offset == 0 && lines.at == 0;
+                    start(self.forced, is_start, &mut self.stage, &mut lines, found)
+                }
                 Stage::Killer(boundaries) => boundaries.step(&mut lines, found),
                 Stage::Hexudoku(boundaries) => boundaries.step(&mut lines, found),
                 Stage::Classic(boundaries) => {
@@ -139,9 +149,31 @@ impl Reader {
     }
 }
 
-/// Skips blank lines, and determines the kind by the first line that is not blank.
-fn start(forced: Option<Kind>, stage: &mut Stage, lines: &mut Lines, found: &mut Found) -> Step {
-    if !lines.skip_bom() {
+/// Skips blank lines, and determines the kind by the first line that is not blank. `is_start` says that
+/// nothing of the file is consumed yet.
+fn start(
+    forced: Option<Kind>,
+    is_start: bool,
+    stage: &mut Stage,
+    lines: &mut Lines,
+    found: &mut Found,
+) -> Step {
+    if is_start {
+        match detect::encoding(lines.window, lines.end) {
+            None => return Step::Stop,
+            Some(Err(name)) => {
+                let message = format!(
+                    "expected text in UTF-8 or ASCII, found {name}; save it as UTF-8 and hand it in \
+                     again"
+                );
+                lines.push_unreadable(found, lines.at, true, unknown(1, message));
+                *stage = Stage::Unknown;
+                return Step::Continue;
+            }
+            Some(Ok(())) => {}
+        }
+    }
+    if !lines.skip_marks() {
         return Step::Stop;
     }
     let line = match lines.fetch(lines.at, lines.at) {
@@ -172,7 +204,18 @@ fn start(forced: Option<Kind>, stage: &mut Stage, lines: &mut Lines, found: &mut
         Some(line) => lines.content(line),
         None => &lines.window[lines.at..][..lines.case_bytes_max],
     };
-    match forced.or_else(|| line.and_then(|_| kind_by_line(content))) {
+    if forced != Some(Kind::Hexudoku) && line.is_some() && bare::may_begin(content) {
+        let rest = &lines.window[lines.at..];
+        // Two more bytes, for a line end of three bytes right at the limit.
+        if !lines.end && rest.len() < bare::BYTES_MAX + 2 {
+            return Step::Stop;
+        }
+        if let Some(grid) = bare::recognise(rest) {
+            bare_grid(forced, &grid, stage, lines, found);
+            return Step::Continue;
+        }
+    }
+    match forced.or_else(|| line.and_then(|_| detect::kind_by_line(content))) {
         Some(Kind::Killer) => *stage = Stage::Killer(killer::Boundaries::default()),
         Some(Kind::Classic) => *stage = Stage::Classic(classic::Boundaries::default()),
         Some(Kind::Hexudoku) => *stage = Stage::Hexudoku(hexudoku::Boundaries::default()),
@@ -192,6 +235,44 @@ fn start(forced: Option<Kind>, stage: &mut Stage, lines: &mut Lines, found: &mut
         }
     }
     Step::Continue
+}
+
+/// A grid by itself, at which a file begins. Where the kind is forced, cases of that kind may follow.
+fn bare_grid(
+    forced: Option<Kind>,
+    grid: &BareGrid,
+    stage: &mut Stage,
+    lines: &mut Lines,
+    found: &mut Found,
+) {
+    const CLASSIC: &str = "a line with the number of solutions (`1`), the nine rows of the puzzle (`.` \
+                           for an open cell), and below them the nine rows of the solution";
+    const KILLER: &str = "the drawing with its cages, and below it a line `row column total` for each \
+                          cage";
+    let what = match grid.layout {
+        Layout::Line => "81 cells on a line",
+        Layout::Rows => "nine rows of nine cells",
+        Layout::Spaced | Layout::Framed => "a 9x9 grid",
+    };
+    let (missing, how) = match forced {
+        Some(Kind::Killer) => ("cages", format!("write {KILLER}")),
+        Some(_) => ("puzzle", format!("write {CLASSIC}")),
+        None => ("puzzle", format!("for classic, write {CLASSIC}; for killer, {KILLER}")),
+    };
+    let why = Unreadable {
+        code: UnreadableCode::BareGrid,
+        line: lines.line,
+        column: 1,
+        message: format!("expected a grid with its {missing}, found {what} alone; {how}").into(),
+    };
+    let end = lines.at + grid.bytes;
+    lines.push_unreadable(found, end, true, why);
+    *stage = match forced {
+        Some(Kind::Classic) => Stage::Classic(classic::Boundaries::skipping()),
+        Some(Kind::Killer) => Stage::Killer(killer::Boundaries::skipping()),
+        Some(Kind::Hexudoku) | None => Stage::Unknown,
+    };
+    lines.advance(end, grid.lines);
 }
 
 fn unknown(line: u64, message: String) -> Unreadable {

@@ -1,6 +1,6 @@
 //! Which rules are broken, and where, for the cases that no kernel found correct.
 
-use crate::board::{CELLS_9, CageFault, Cell, Fault, Grid, HOUSES_9, House, Repeats};
+use crate::board::{CELLS_9, CageFault, Cell, Fault, Found, Grid, HOUSES_9, House, Repeats};
 use crate::format::classic::Solution;
 use crate::format::killer::{Cage, Diagram};
 use alloc::vec::Vec;
@@ -28,10 +28,10 @@ const SET_OF: [u16; 256] = {
 /// use gridmark_core::{format::classic::solution, judge::explain_classic};
 /// let rows = ["123456789", "456789123", "789123456"].map(|row| row.to_string() + "\n").concat();
 /// let faults = explain_classic(&solution(rows.repeat(3).as_bytes()), &[b'.'; 81]);
-/// assert_eq!(faults[0].to_string(), "column 1 has 1 3 times and 4 3 times and 7 3 times");
+/// assert_eq!(faults[0].to_string(), "column 1 has 1 three times and 4 three times and 7 three times");
 /// ```
 pub fn explain_classic(solution: &Solution, givens: &Grid) -> Vec<Fault> {
-    let Solution { cells, long_rows } = solution;
+    let Solution { cells, long_rows, characters } = solution;
     let no_digits = cells_where(|cell| digit(cells[cell]).is_none());
     let changed = cells_where(|cell| (cells[cell] != givens[cell]) & (givens[cell] != b'.'));
     let changed = changed & !no_digits;
@@ -39,7 +39,7 @@ pub fn explain_classic(solution: &Solution, givens: &Grid) -> Vec<Fault> {
     let houses = Houses::of(cells);
     let faults = no_digits.count_ones() + changed.count_ones() + houses.broken.count_ones();
     let mut faults = Vec::with_capacity(faults as usize + long_rows.clone().count());
-    push_not_digits(cells, no_digits, &mut faults);
+    push_not_digits(cells, no_digits, characters, &mut faults);
     faults.extend(long_rows.map(|(length, row)| Fault::RowLength { row, length: *length }));
     faults.extend(bits(changed).map(|cell| Fault::GivenChanged {
         cell: Cell::of_9(cell),
@@ -54,7 +54,8 @@ pub fn explain_classic(solution: &Solution, givens: &Grid) -> Vec<Fault> {
 pub fn explain_killer(diagram: &Diagram) -> Vec<Fault> {
     let Diagram { cells, cage_of, cages, .. } = diagram;
     let mut faults = Vec::with_capacity(FAULTS_EXPECTED);
-    push_not_digits(cells, cells_where(|cell| digit(cells[cell]).is_none()), &mut faults);
+    let no_digits = cells_where(|cell| digit(cells[cell]).is_none());
+    push_not_digits(cells, no_digits, &[], &mut faults);
     let houses = Houses::of(cells);
     faults.reserve(houses.broken.count_ones() as usize);
     houses.push_repeats(cells, &mut faults);
@@ -117,9 +118,22 @@ fn bits(mut set: u128) -> impl Iterator<Item = usize> {
     })
 }
 
-fn push_not_digits(cells: &Grid, no_digits: u128, faults: &mut Vec<Fault>) {
-    let fault = |cell| Fault::NotADigit { cell: Cell::of_9(cell), found: cells[cell] };
-    faults.extend(bits(no_digits).map(fault));
+/// Appends a fault for each cell without a digit; `characters` are those of several bytes, each with the
+/// number of its cell, in order.
+fn push_not_digits(
+    cells: &Grid,
+    no_digits: u128,
+    characters: &[(u8, char)],
+    faults: &mut Vec<Fault>,
+) {
+    let mut characters = characters.iter().peekable();
+    faults.extend(bits(no_digits).map(|cell| {
+        let found = match characters.next_if(|(of, _)| usize::from(*of) == cell) {
+            Some((_, character)) => Found::Character(*character),
+            None => Found::Byte(cells[cell]),
+        };
+        Fault::NotADigit { cell: Cell::of_9(cell), found }
+    }));
 }
 
 /// Four bits a digit, enough to count it in a house of nine cells; zero for other bytes.

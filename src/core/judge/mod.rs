@@ -44,7 +44,7 @@ const BOARDS: usize = 16 * kernel::LANES;
 /// let mut marks = Vec::new();
 /// Judge::new(Tier::best()).mark(text.as_bytes(), &found.cases, &found.puzzles, &mut marks);
 /// let Mark::Wrong(faults) = &marks[0] else { panic!("nine equal rows are right?") };
-/// assert_eq!(faults[0].to_string(), "column 1 has 1 9 times");
+/// assert_eq!(faults[0].to_string(), "column 1 has 1 nine times");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judge {

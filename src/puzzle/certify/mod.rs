@@ -78,7 +78,7 @@ fn is_right(puzzle: &Puzzle, board: &[u8]) -> bool {
     match (<[u8; CELLS_9]>::try_from(board), puzzle.grid()) {
         (Ok(digits), Some(givens)) => {
             let cells = digits.map(|digit| b'0' + digit);
-            let solution = classic::Solution { cells, long_rows: [0; 9] };
+            let solution = classic::Solution { cells, long_rows: [0; 9], characters: Vec::new() };
             let houses = explain_classic(&solution, &givens);
             houses.is_empty() && explain_killer(&diagram(puzzle, &cells)).is_empty()
         }

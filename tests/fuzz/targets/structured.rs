@@ -35,13 +35,21 @@ pub fn structured(bytes: &[u8]) {
     for _ in 0..steer.below(6) {
         edit(&mut text, steer);
     }
+    if steer.below(6) == 5 {
+        let mut bare = bare_grid(steer);
+        for _ in 0..steer.below(4).saturating_sub(1) {
+            edit(&mut bare, steer);
+        }
+        text.splice(0..0, bare);
+    }
     check::check(forced, &with_ends(&text, steer));
 }
 
-const BETWEEN: [&[u8]; 6] = [b"", b"", b"\n", b" \t\n\n", b"\xEF\xBB\xBF", b"\n\xC2\xA0\n\xA0\n"];
+const BETWEEN: [&[u8]; 6] =
+    [b"", b"\x0C", b"\n", b" \t\n\n\x1A", b"\xEF\xBB\xBF", b"\n\xC2\xA0\n\xA0\n"];
 
 /// Characters that may replace others.
-const CHARACTERS: &[u8] = b"123456789 0-+|.*xAf\n\r\t\xA0\xC2\xEF\xBB\xBF\0\x7F\xFF/:@G";
+const CHARACTERS: &[u8] = b"123456789 0-+|.*xAf\n\r\t\xA0\xC2\xEF\xBB\xBF\0\x7F\xFF/:@G\x0C\x1A";
 
 fn changed(byte: u8, steer: &mut Steer) -> u8 {
     match steer.below(4) {
@@ -126,6 +134,53 @@ fn solutions(steer: &mut Steer) -> Vec<u8> {
     block(&givens, &solutions)
 }
 
+/// A grid by itself, in one of many layouts.
+fn bare_grid(steer: &mut Steer) -> Vec<u8> {
+    const EDGES: [&str; 8] = [
+        "",
+        "+---+---+---+",
+        "*-----------*",
+        "---------",
+        "------+-------+------",
+        "---|---|---",
+        "+---+---+---+---+---+---+---+---+---+",
+        "╔═══╦═══╦═══╗",
+    ];
+    let open = char::from(steer.pick(b".0*_-Xx"));
+    let mut grid = grid(steer).into_iter().map(|cell| char::from(cell & 0x7F)).collect::<Vec<_>>();
+    for _ in 0..steer.below(12) {
+        grid[steer.below(81)] = open;
+    }
+    if steer.below(4) == 3 {
+        return (String::from_iter(grid) + "\n").into_bytes();
+    }
+    let between = steer.pick(&["", "", " ", "\t", ",", "\u{a0}", "|", " | ", "│"]);
+    let boxes = steer.pick(&["", " ", "|", " | ", "║", "; ", "  "]);
+    let (left, right) = steer.pick(&[("", ""), ("|", "|"), ("| ", " |"), (" ", " \t"), ("║", "║")]);
+    let (edge, band, row_edge) = (steer.pick(&EDGES), steer.pick(&EDGES), steer.pick(&EDGES));
+    let mut text = String::new();
+    for (number, row) in grid.chunks(9).enumerate() {
+        let edge = match number {
+            0 => edge,
+            3 | 6 => band,
+            _ if steer.below(8) == 7 => row_edge,
+            _ => "",
+        };
+        if !edge.is_empty() {
+            text += &format!("{edge}\n");
+        }
+        let three =
+            |cells: &[char]| cells.iter().map(char::to_string).collect::<Vec<_>>().join(between);
+        text += left;
+        text += &row.chunks(3).map(three).collect::<Vec<_>>().join(boxes);
+        text += &format!("{right}\n");
+    }
+    if !edge.is_empty() {
+        text += &format!("{edge}\n");
+    }
+    text.into_bytes()
+}
+
 fn board(steer: &mut Steer) -> Vec<u8> {
     let odds = steer.pick(&[1, 2, 3, 5, 20, 1000]);
     let mut rows = any_board(&mut chance(steer), odds).join("\n").into_bytes();
@@ -169,13 +224,14 @@ fn edit(text: &mut Vec<u8>, steer: &mut Steer) {
 
 /// The text with other line ends, and sometimes without the last one.
 fn with_ends(text: &[u8], steer: &mut Steer) -> Vec<u8> {
-    const ENDS: [&[u8]; 3] = [b"\n", b"\r\n", b"\r"];
+    const ENDS: [&[u8]; 4] = [b"\n", b"\r\n", b"\r", b"\r\r\n"];
     let sort = steer.below(8);
     let mut out = Vec::with_capacity(text.len() * 2);
     for byte in text {
         match (byte, sort) {
             (b'\n', 0..=3) => out.push(b'\n'),
-            (b'\n', 4 | 5) => out.extend_from_slice(ENDS[1]),
+            (b'\n', 4) => out.extend_from_slice(ENDS[1]),
+            (b'\n', 5) => out.extend_from_slice(ENDS[3]),
             (b'\n', 6) => out.extend_from_slice(ENDS[2]),
             (b'\n', _) => out.extend_from_slice(steer.pick(&ENDS)),
             _ => out.push(*byte),

@@ -131,8 +131,8 @@ a.txt             1  -         unreadable  -            -
 
 b.HEXUDOKU        1  hexudoku  unreadable  -            -
 
-    line 2, column 5: expected a row of 16 of `0`-`9`, `A`-`F` and `-`, found `\xC3`
-    | 0123??
+    line 2, column 5: expected a row of 16 of `0`-`9`, `A`-`F` and `-`, found `é`
+    | 0123é
     |     ^
 
 c.txt             1  classic   unreadable  -            -

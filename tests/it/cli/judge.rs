@@ -55,6 +55,20 @@ fn an_unreadable_case_keeps_its_place_and_is_reported() {
 }
 
 #[test]
+fn what_is_the_same_for_many_cases_is_reported_once() {
+    let input = format!("40\n{PUZZLE}{SOLUTION}");
+    let done = gridmark(folder().path(), &["judge", "classic"], input);
+    assert_eq!(done.stdout, format!("Y{}\n", "N".repeat(16)));
+    let lines = done.stderr.lines().collect::<Vec<_>>();
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert_eq!(lines[1], "the same for 14 more cases");
+    assert!(lines[2].ends_with("23 of them have no rows of their own"), "{lines:?}");
+    let input = format!("3\n{PUZZLE}{SOLUTION}");
+    let done = gridmark(folder().path(), &["judge", "classic"], input);
+    assert!(done.stderr.ends_with("\nthe same for one more case\n"), "{}", done.stderr);
+}
+
+#[test]
 fn an_empty_input_has_no_answer() {
     for input in ["", "\n \n"] {
         for kind in ["killer", "classic", "hexudoku"] {

@@ -45,7 +45,7 @@ fn open_cells_may_be_stars_dots_and_zeros() {
 #[test]
 fn counts_may_have_blanks_around_and_zeros_in_front() {
     let rest = &good_block(1)[2..];
-    for count in ["1", " 1 ", "\t1\u{a0}", "001", "000000001"] {
+    for count in ["1", " 1 ", "\t1\u{a0}", "001", "00000001"] {
         check([count.as_bytes(), b"\n", rest].concat(), "correct");
     }
 }
@@ -55,14 +55,71 @@ fn a_first_line_that_is_no_count_is_one_case_and_reading_goes_on_at_the_next_cou
     let text = |first: &str| {
         [first.as_bytes(), b"\n123456789\n*********\n\n0\nx\n", &good_block(2)].concat()
     };
-    for first in ["x", "-1", "1 2", "1234567890", "0", "000", "+1", "1.", "*********"] {
+    for first in ["x", "-1", "1 2", "123456789", "1234567890", "0", "000", "+1", "1.", "*********"]
+    {
         check_as(Kind::Classic, text(first), "bad-count 1:1, correct, correct");
     }
     check(text("0"), "bad-count 1:1, correct, correct");
     assert_eq!(
         message(text("0")),
-        "line 1, column 1: expected the number of solutions, from 1 to 999999999, found `0`"
+        "line 1, column 1: expected the number of solutions, from 1 to 99999999, found `0`"
     );
+}
+
+#[test]
+fn a_short_row_of_digits_is_not_a_count_unless_a_puzzle_follows_it() {
+    let (one, two) = (good_block(1), good_block(2));
+    let with_lines = |text: &[u8], change: &dyn Fn(&mut Vec<String>)| {
+        let mut lines = String::from_utf8(text.to_vec()).unwrap();
+        let mut rows = lines.lines().map(String::from).collect::<Vec<_>>();
+        change(&mut rows);
+        lines = rows.join("\n") + "\n";
+        lines.into_bytes()
+    };
+    // The last row of the first block is broken in two.
+    let broken = with_lines(&one, &|lines| {
+        let last = lines.pop().unwrap();
+        lines.extend([last[..3].to_owned(), last[3..].to_owned()]);
+    });
+    check([&broken[..], &two].concat(), "not-a-digit r9c4, trailing-data 20:1, correct, correct");
+    // A number by itself between two blocks.
+    let text = [&one[..], b"7\n", &one].concat();
+    check(&text, "correct, trailing-data 20:1, correct");
+    assert_eq!(answers(Kind::Classic, &text), "Y\nN\nY\n");
+    assert_eq!(
+        message(&text),
+        "line 20, column 1: expected the number of solutions of a further block, or the end of the \
+         file, found `7` without a puzzle behind it (line 21, column 2: expected a puzzle row of \
+         nine of `1`-`9`, `*`, `.` and `0`, found 1 character)"
+    );
+    // In front of the first block, where it decides the kind.
+    check([b"7\n".to_vec(), two.clone()].concat(), "bad-given 2:2, correct, correct");
+    // A row is missing, so that the next count is taken for it, and a row of what is skipped then has
+    // lost blanks at its end.
+    let short = with_lines(&good_block(3), &|lines| lines[18].truncate(5));
+    let missing = with_lines(&one, &|lines| drop(lines.remove(12)));
+    let text = [&missing[..], &short, &one].concat();
+    let found = summary(outcomes(text));
+    assert!(found.ends_with(", trailing-data 20:1, correct"), "{found}");
+    // Two rows too many.
+    let rows = with_lines(&one, &|lines| lines.extend_from_within(17..19));
+    check([&rows[..], &two].concat(), "correct, trailing-data 20:1, correct, correct");
+    // The puzzle of a further block may be complete, or written in any way that one may be.
+    let full = block(&good(), &[good()]);
+    check([&one[..], &full].concat(), "correct, correct");
+    let wide = with_lines(&one, &|lines| lines[5].push_str(" \u{a0}\t"));
+    check([&one[..], &wide, &one].concat(), "correct, correct, correct");
+    // A row of a puzzle is broken in two, and what is left of it is a number.
+    let zeros = block(&[b'0'; 81], &[good()]);
+    let zeros = with_lines(&zeros, &|lines| {
+        lines[1] = "530".into();
+        lines.insert(2, "070000".into());
+    });
+    check([&zeros[..], &two].concat(), "bad-given 2:4, correct, correct");
+    check([&one[..], &zeros, &two].concat(), "correct, trailing-data 20:1, correct, correct");
+    // One that cannot be read costs its own block alone.
+    let bad = with_lines(&two, &|lines| lines[9].push('1'));
+    check([&one[..], &bad, &one].concat(), "correct, trailing-data 20:1, correct");
 }
 
 #[test]
@@ -74,9 +131,9 @@ fn what_follows_a_block_and_is_no_count_is_trailing_data() {
     check(&text, "correct, trailing-data 20:1, correct");
     assert_eq!(answers(Kind::Classic, &text), "Y\nN\nY\n");
     check([good_block(1), b"\nend of file\n".to_vec()].concat(), "correct, trailing-data 21:1");
-    check([good_block(1), b"0\n".to_vec()].concat(), "correct, bad-count 20:1");
-    check([good_block(1), b"000000000\n".to_vec()].concat(), "correct, trailing-data 20:1");
-    check([good_block(1), b"1234567890\n".to_vec()].concat(), "correct, trailing-data 20:1");
+    for text in ["0", "000000000", "123456789", "1234567890", "1", "1\n*********"] {
+        check([&good_block(1), text.as_bytes()].concat(), "correct, trailing-data 20:1");
+    }
     let found = message([good_block(1), b"thanks\n".to_vec()].concat());
     assert_eq!(
         found,
@@ -124,8 +181,8 @@ fn a_puzzle_that_cannot_be_read_costs_its_own_block_alone() {
         let mut text = String::from_utf8(good_block(2)).unwrap();
         text = text.replacen("*********", row, 1);
         let text = [text.into_bytes(), good_block(1)].concat();
-        check(&text, &format!("bad-given 2:{column}, bad-given 2:{column}, correct"));
-        assert_eq!(answers(Kind::Classic, &text), "NN\nY\n");
+        check(&text, &format!("bad-given 2:{column}, correct"));
+        assert_eq!(answers(Kind::Classic, &text), "N\nY\n");
     }
     let text = String::from_utf8(good_block(1)).unwrap();
     check(text.replace("*********\n", "*********\u{a0} \n"), "correct");
@@ -135,6 +192,10 @@ fn a_puzzle_that_cannot_be_read_costs_its_own_block_alone() {
     );
     let found = message(text.replacen("*********", "***", 1));
     assert!(found.ends_with("`*`, `.` and `0`, found 3 characters"), "{found}");
+    let found = message(text.replacen("*********", "*", 1));
+    assert!(found.ends_with("`*`, `.` and `0`, found 1 character"), "{found}");
+    let found = message(text.replacen("*********", "***–*****", 1));
+    assert!(found.ends_with("`*`, `.` and `0`, found `–` (an en dash)"), "{found}");
 }
 
 #[test]
@@ -144,8 +205,10 @@ fn solutions_that_are_missing_at_the_end_are_truncated() {
     check(lines[..30].concat(), "correct, correct, truncated 31:1");
     check(lines[..28].concat(), "correct, correct, truncated 29:1");
     check(lines[..27].concat(), "correct, truncated 28:1, truncated 28:1");
-    check(lines[..9].concat(), "truncated 10:1, truncated 10:1, truncated 10:1");
-    check(lines[..1].concat(), "truncated 2:1, truncated 2:1, truncated 2:1");
+    // Without its puzzle the whole block is one case, however many solutions it should have.
+    check(lines[..9].concat(), "truncated 10:1");
+    check(lines[..1].concat(), "truncated 2:1");
+    check("99999999\n", "truncated 2:1");
     assert_eq!(answers(Kind::Classic, lines[..28].concat().as_bytes()), "YYN\n");
     assert_eq!(
         message(lines[..30].concat()),
@@ -155,8 +218,12 @@ fn solutions_that_are_missing_at_the_end_are_truncated() {
 
 #[test]
 fn a_hostile_count_does_not_make_as_many_cases() {
+    let text = [b"99999999\n".as_slice(), &good_block(1)[2..]].concat();
+    let default = grade(None, Limits::default(), &text);
+    assert_eq!(default.len(), 1 + 16);
+    let more = "; 99999982 of them have no rows of their own";
+    assert!(default[16].mark.detail().ends_with(more), "{}", default[16].mark.detail());
     let limits = Limits { missing_cases_max: 4, ..Limits::default() };
-    let text = [b"999999999\n".as_slice(), &good_block(1)[2..]].concat();
     let graded = grade(None, limits, &text);
     assert_eq!(graded.len(), 5);
     assert_eq!(
@@ -165,10 +232,14 @@ fn a_hostile_count_does_not_make_as_many_cases() {
     );
     assert_eq!(
         graded[4].mark.detail(),
-        "line 20, column 1: expected 999999998 more solutions of the block, found the end of the \
-         file; the first 4 of them are listed, 999999994 are not"
+        "line 20, column 1: expected 99999998 more solutions of the block, found the end of the \
+         file; 99999994 of them have no rows of their own"
     );
-    assert!(!graded[3].mark.detail().contains("listed"));
+    assert!(!graded[3].mark.detail().contains("own"));
+    let text = [b"6\n".as_slice(), &good_block(1)[2..]].concat();
+    let graded = grade(None, limits, &text);
+    let found = graded[4].mark.detail();
+    assert!(found.ends_with("file; one of them has no row of its own"), "{found}");
 }
 
 #[test]
@@ -190,13 +261,13 @@ fn a_solution_or_row_that_is_too_large_costs_itself_alone() {
     (lines[19], lines[21]) = (&half, &half);
     assert_eq!(outcome(&lines.join("\n")), "correct, too-large 22:1, correct");
     lines[3] = &long;
-    assert_eq!(outcome(&lines.join("\n")), "bad-given 4:10, too-large 22:1, bad-given 4:10");
+    assert_eq!(outcome(&lines.join("\n")), "bad-given 4:10");
     let mut lines = text.lines().collect::<Vec<_>>();
     lines[27] = &long;
     assert_eq!(outcome(&lines[..28].join("\n")), "correct, too-large 28:1, truncated 29:1");
     lines[18] = &long;
     assert_eq!(outcome(&lines[..19].join("\n")), "too-large 19:1, truncated 20:1, truncated 20:1");
-    assert_eq!(outcome(&format!("1\n{long}")), "truncated 3:1");
+    assert_eq!(outcome(&format!("1\n{long}")), "bad-given 2:10");
     let after = format!("{}{long}\n{}", String::from_utf8(good_block(1)).unwrap(), text);
     assert_eq!(outcome(&after), "correct, too-large 20:1025, correct, correct, correct");
 }

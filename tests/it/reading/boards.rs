@@ -53,6 +53,10 @@ fn a_wrong_character_or_length_costs_the_board_alone() {
         message(board(3, "---x------------")),
         "line 4, column 4: expected a row of 16 of `0`-`9`, `A`-`F` and `-`, found `x`"
     );
+    assert_eq!(
+        message(board(3, "---–------------")),
+        "line 4, column 4: expected a row of 16 of `0`-`9`, `A`-`F` and `-`, found `–` (an en dash)"
+    );
     let found = message(board(3, "---"));
     assert!(found.ends_with("`A`-`F` and `-`, found 3 of them"), "{found}");
 }
@@ -69,6 +73,38 @@ fn a_blank_line_ends_a_board_and_so_does_the_end_of_the_file() {
     check_as(Kind::Hexudoku, format!("-\n{rows}\n{}", blank()), "bad-character 1:2, counted");
     assert!(message(format!("{rows}\n")).ends_with("16 rows, found a blank line"));
     assert!(message(&rows).ends_with("16 rows, found the end of the file"));
+}
+
+#[test]
+fn rows_between_blank_lines_are_a_board_only_if_there_are_16_of_them() {
+    let rows = |count: usize| "----------------\n".repeat(count);
+    for count in [17, 18, 31] {
+        let surplus = "trailing-data 34:1";
+        let text = format!("{}\n{}\n{}", blank(), rows(count), blank());
+        check(&text, &format!("counted, {surplus}, counted"));
+        assert_eq!(answers(Kind::Hexudoku, text.as_bytes()), "256\n0\n256\n");
+        check(format!("{}\n{}", blank(), rows(count)), &format!("counted, {surplus}"));
+        check(rows(count) + "\n" + &blank(), "trailing-data 17:1, counted");
+        // Blanks behind rows, and rows that hold other characters.
+        let wide = rows(count).replace('\n', " \u{a0}\r\n");
+        check(format!("{}\n{wide}\n{}", blank(), blank()), &format!("counted, {surplus}, counted"));
+        let title = format!("{}\nBoard 2\n{}", blank(), rows(count - 1));
+        check(title, &format!("counted, {surplus}"));
+        // A file without any blank line is cut every 16 rows.
+        check(rows(count), &format!("counted, truncated {}:1", count + 1));
+    }
+    let found = message(rows(17) + "\n");
+    assert_eq!(
+        found,
+        "line 17, column 1: expected a blank line or the end of the file behind the board's 16 rows, \
+         found 17 rows without a blank line between them"
+    );
+    // So are longer runs.
+    for count in [32, 48] {
+        let counted = vec!["counted"; count / 16].join(", ");
+        check(format!("\n{}\n{}", rows(count), blank()), &format!("{counted}, counted"));
+    }
+    check(format!("{}\n{}", rows(33), blank()), "counted, counted, truncated 34:1, counted");
 }
 
 #[test]

@@ -107,8 +107,16 @@ fn messages_say_what_was_expected_and_what_was_found() {
             "column 10: expected a blank beside the cell r3c3, found `a`",
         ),
         (
-            format!("{row} "),
-            "column 38: expected a line of 37 characters in the drawing, found 38 of them",
+            format!("{row} x"),
+            "column 38: expected a line of 37 characters in the drawing, found 39 of them",
+        ),
+        (
+            row.replacen("| ", "|–", 1),
+            "column 2: expected a blank beside the cell r3c1, found `–` (an en dash)",
+        ),
+        (
+            format!("{}é{}", &row[..2], &row[3..]),
+            "column 4: expected a blank beside the cell r3c1, found `é`",
         ),
         (
             row[..36].into(),
@@ -131,6 +139,32 @@ fn messages_say_what_was_expected_and_what_was_found() {
         message(with_byte(18, 1, b'=')),
         "line 19, column 2: expected `-` in the bottom border of the drawing, found `=`"
     );
+}
+
+#[test]
+fn blanks_behind_the_drawing_do_not_count() {
+    let wide = |blanks: &[u8]| {
+        let text = good();
+        let mut wide = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            wide.extend_from_slice(line.as_bytes());
+            wide.extend_from_slice(if number < 19 { blanks } else { b"" });
+            wide.push(b'\n');
+        }
+        wide
+    };
+    for blanks in [b" ".as_slice(), b"\t", b"\xC2\xA0", b"\xA0", b" \t\xA0 \xC2\xA0"] {
+        let text = wide(blanks);
+        check([&text[..], &text, good().as_bytes(), &text].concat(), &["correct"; 4].join(", "));
+    }
+    // As wide as a terminal, or a page.
+    for columns in [80, 132, 190] {
+        let text = wide(&vec![b' '; columns - 37]);
+        check([&text[..], &text, good().as_bytes(), &text].concat(), &["correct"; 4].join(", "));
+    }
+    // Inside the drawing they do.
+    check(with_byte(1, 36, b' '), "bad-diagram 2:37, correct");
+    check(with_byte(2, 36, 0xA0), "bad-diagram 3:37, correct");
 }
 
 #[test]
@@ -229,8 +263,12 @@ fn cage_lines_that_are_not_three_numbers_are_reported() {
         "line 20, column 1: expected a row from 1 to 9 in a line `row column total`, found `10`"
     );
     let found = message(with_line(19, "1 1"));
-    assert!(found.contains("expected a total of at most nine digits in a line"), "{found}");
+    assert!(found.contains("expected a total from 0 to 999999999 in a line"), "{found}");
     assert!(found.ends_with("found the end of the line"), "{found}");
+    let found = message(with_line(19, "1 1 -5"));
+    assert!(found.contains("expected a total from 0 to 999999999 in a line"), "{found}");
+    let found = message(with_line(19, "1 1 １"));
+    assert!(found.ends_with("found `１` (a full-width digit)"), "{found}");
 }
 
 #[test]
@@ -261,6 +299,15 @@ fn the_first_problem_is_reported() {
     check(&text, "bad-diagram 6:1");
     let text = changed(|lines| (lines[19], lines[20]) = ("x".into(), "y".into()));
     check(&text, "bad-cage-line 20:1");
+}
+
+#[test]
+fn a_drawing_whose_first_line_is_too_large_is_passed_over() {
+    let limits = Limits { case_bytes_max: 1024, ..Limits::default() };
+    let text = good().replacen('\n', &(" ".repeat(2000) + "\n"), 1) + &good();
+    let graded = grade(Some(Kind::Killer), limits, text.as_bytes());
+    let found = summary(graded.iter().map(Graded::outcome).collect());
+    assert_eq!(found, "too-large 1:1025, correct");
 }
 
 #[test]
@@ -332,7 +379,8 @@ fn next_border(text: &[u8], from: usize) -> (usize, u64) {
         while !matches!(text[at], b'\r' | b'\n') {
             at += 1;
         }
-        at += if text[at..].starts_with(b"\r\n") { 2 } else { 1 };
+        let ends: [&[u8]; 3] = [b"\r\r\n", b"\r\n", b""];
+        at += ends.iter().find(|end| text[at..].starts_with(end)).unwrap().len().max(1);
         lines += 1;
     }
     (at, lines)

@@ -81,7 +81,8 @@ fn the_kind_is_known_by_the_first_line_that_is_not_blank() {
         ("1111111111111111", Some(Kind::Hexudoku)),
         ("10", Some(Kind::Classic)),
         (" \t10\u{a0}", Some(Kind::Classic)),
-        ("999999999", Some(Kind::Classic)),
+        ("99999999", Some(Kind::Classic)),
+        ("999999999", None),
         ("0", Some(Kind::Classic)),
         ("1234567890", None),
         ("+--+", None),
@@ -123,10 +124,168 @@ fn a_file_of_unknown_format_is_one_case() {
     let found = message("hello\tworld\\\n");
     assert!(found.ends_with("of `0`-`9`, `A`-`F` and `-`, found `hello\\tworld\\\\`"), "{found}");
     let found = message("é, and more than can well be told in one line");
-    assert!(
-        found.ends_with("found `\\xC3\\xA9, and more than can well be told in on...`"),
-        "{found}"
-    );
+    assert!(found.ends_with("found `é, and more than can well be told in on...`"), "{found}");
+    let found = message("１\n");
+    assert!(found.ends_with("found `１` (a full-width digit)"), "{found}");
+}
+
+/// A correct file of each kind, of two inputs without blank lines between.
+fn two_inputs(kind: Kind) -> (Vec<u8>, Vec<u8>) {
+    let text = match kind {
+        Kind::Killer => correct_diagram(&mut Chance(1)).into_bytes(),
+        Kind::Classic => block(&[b'*'; 81], &[correct_grid(&mut Chance(1))]),
+        Kind::Hexudoku => "----------------\n".repeat(16).into_bytes(),
+    };
+    (text.clone(), text)
+}
+
+#[test]
+fn form_feeds_and_control_z_count_as_blank_around_inputs() {
+    for kind in Kind::ALL {
+        let good = if kind == Kind::Hexudoku { "counted" } else { "correct" };
+        let both = format!("{good}, {good}");
+        let (first, second) = two_inputs(kind);
+        for marks in
+            ["\x1A", "\x0C", "\x1A\x1A\x1A", "\x0C\n", "\n\x1A", " \x0C \x1A\t", "\x1A\r\n\x1A\r\n"]
+        {
+            let marks = marks.as_bytes();
+            for end in [b"\n".as_slice(), b"\r\n"] {
+                let (first, second) = (with_ends(&first, &[end]), with_ends(&second, &[end]));
+                // Behind the last line, and directly behind its text.
+                check([&first[..], &second, marks].concat(), &both);
+                let bare = second.trim_ascii_end();
+                check([&first[..], bare, marks].concat(), &both);
+                check([&first[..], bare, marks, end].concat(), &both);
+                // Between two inputs, in front of the second one, and behind the text of the first.
+                check([&first[..], marks, end, &second].concat(), &both);
+                check([first.trim_ascii_end(), marks, end, &second].concat(), &both);
+            }
+        }
+        for marks in ["\x0C", "\x1A\x0C", "\x0C\n", "\x1A\n\u{feff}\x0C", "\u{feff}\x0C\u{feff}"] {
+            let marks = marks.as_bytes();
+            check([marks, &first, &second].concat(), &both);
+            check([&first[..], marks, &second].concat(), &both);
+            check_as(kind, [marks, &first, marks, &second].concat(), &both);
+        }
+        // Nothing else is a case of an empty file.
+        check_as(kind, "\x1A", "truncated 1:1");
+    }
+    check("\x0C\x1A\n\x1A", "unknown-format 1:1");
+    // Inside an input they are what they are.
+    let text = String::from_utf8(two_inputs(Kind::Classic).0).unwrap();
+    let mut lines = text.lines().map(String::from).collect::<Vec<_>>();
+    lines[12].push('\x0C');
+    check(lines.join("\n"), "row-length r3c10");
+    lines.truncate(18);
+    lines[17].push('\x1A');
+    check(lines.join("\n"), "truncated 19:1");
+    let rows = "----------------\n".repeat(15);
+    check(rows.trim_end().to_owned() + "\x1A", "truncated 16:1");
+    check(rows.trim_end().to_owned() + "\x0C\n----------------\n", "bad-character 15:17");
+    check(rows + "\x0C\n----------------\n", "truncated 16:1, truncated 18:1");
+    // A file may also end inside a block.
+    let text = block(&[b'*'; 81], &vec![correct_grid(&mut Chance(1)); 2]);
+    let cut = text[..text.len() - 91].to_vec();
+    check([&cut[..], b"\x1A"].concat(), "correct, truncated 20:1");
+    check([&cut[..], b"\x1A\r\n"].concat(), "correct, truncated 20:1");
+    check([&cut[..], b"\x1A\n1\n"].concat(), "row-length r9c10, truncated 21:1");
+}
+
+#[test]
+fn two_carriage_returns_and_a_line_feed_are_one_line_end() {
+    for kind in Kind::ALL {
+        let (first, second) = two_inputs(kind);
+        let text = [first, b"\n".to_vec(), second].concat();
+        let expected = grade(None, Limits::default(), &text);
+        for ends in [&[b"\r\r\n".as_slice()][..], &[b"\r\r\n", b"\n", b"\r\n"]] {
+            let graded = grade(None, Limits::default(), &with_ends(&text, ends));
+            let marks = |graded: &[Graded]| {
+                graded.iter().map(|case| (case.line, case.mark.clone())).collect::<Vec<_>>()
+            };
+            assert_eq!(marks(&graded), marks(&expected), "{kind}");
+        }
+    }
+    let row = "----------------";
+    check(format!("{row}\r\r\r\n"), "truncated 2:1");
+}
+
+#[test]
+fn a_file_in_utf_16_is_one_case_that_says_so() {
+    for kind in Kind::ALL {
+        let (text, _) = two_inputs(kind);
+        let text = String::from_utf8(text).unwrap();
+        for (mark, name) in [("\u{feff}", "UTF-16"), ("", "UTF-16")] {
+            let units = (mark.to_owned() + &text).encode_utf16().collect::<Vec<_>>();
+            let little = units.iter().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<_>>();
+            let big = units.iter().flat_map(|unit| unit.to_be_bytes()).collect::<Vec<_>>();
+            for (text, order) in [(little, "little"), (big, "big")] {
+                check(&text, "unknown-format 1:1");
+                check_as(kind, &text, "unknown-format 1:1");
+                assert_eq!(
+                    message(&text),
+                    format!(
+                        "line 1, column 1: expected text in UTF-8 or ASCII, found {name} \
+                         ({order}-endian); save it as UTF-8 and hand it in again"
+                    )
+                );
+                // The kind of its name stays in the reports.
+                let mut reader = Reader::new(Some(kind), Limits::default());
+                reader.read(&text, true, &mut Found::default());
+                assert_eq!(reader.kind(), Some(kind));
+            }
+        }
+        let wide = text.chars().flat_map(|c| u32::from(c).to_le_bytes());
+        let wide = [b"\xFF\xFE\0\0".to_vec(), wide.collect()].concat();
+        assert!(message(&wide).contains("found UTF-32;"), "{}", message(&wide));
+    }
+    check(b"\xFF\xFE", "unknown-format 1:1");
+    check(b"\xFF", "unknown-format 1:1");
+    assert!(message(b"\xFF").ends_with(r"found `\xFF`"));
+}
+
+#[test]
+fn a_grid_by_itself_is_one_case_that_says_what_is_missing() {
+    let grid = correct_grid(&mut Chance(1));
+    let row = |row: &[u8]| {
+        let cells = row.iter().map(|cell| char::from(*cell).to_string()).collect::<Vec<_>>();
+        cells.chunks(3).map(|three| three.join(" ")).collect::<Vec<_>>().join(" | ")
+    };
+    let framed = grid.chunks(9).map(row).collect::<Vec<_>>();
+    let framed = framed.chunks(3).map(|band| band.join("\n")).collect::<Vec<_>>();
+    let framed = framed.join("\n------+-------+------\n");
+    let good = block(&[b'*'; 81], std::slice::from_ref(&grid));
+    for (text, what) in [
+        (rows(&grid, b"\n"), "nine rows of nine cells"),
+        (rows(&grid, b"\r\r\n"), "nine rows of nine cells"),
+        (grid.clone(), "81 cells on a line"),
+        (framed.into_bytes(), "a 9x9 grid"),
+        (
+            b"+---+---+---+\n".iter().chain(b"|123|456|789|\n".repeat(9).iter()).copied().collect(),
+            "a 9x9 grid",
+        ),
+    ] {
+        check(&text, "bare-grid 1:1");
+        check([b"\n \n", &text[..]].concat(), "bare-grid 3:1");
+        // Whatever follows, the file is one case.
+        check([&text[..], b"\n", &text, b"\n", &good].concat(), "bare-grid 1:1");
+        let found = message(&text);
+        let start = format!(
+            "line 1, column 1: expected a grid with its puzzle, found {what} alone; for classic, write \
+             a line with the number of solutions (`1`), the nine rows of the puzzle"
+        );
+        assert!(found.starts_with(&start), "{found}");
+        // Where the name says the kind, other cases of it may follow.
+        let behind = [&text[..], b"\n", &good].concat();
+        check_as(Kind::Classic, behind, "bare-grid 1:1, correct");
+        let behind = [&text[..], b"\n", &two_inputs(Kind::Killer).0].concat();
+        check_as(Kind::Killer, &behind, "bare-grid 1:1, correct");
+        assert_eq!(answers(Kind::Classic, &text), "N\n");
+    }
+    check_as(Kind::Hexudoku, rows(&grid, b"\n"), "bad-character 1:10");
+    // Fewer rows are none.
+    let eight = rows(&grid[9..], b"\n");
+    check(&eight, "unknown-format 1:1");
+    check_as(Kind::Classic, &eight, "bad-count 1:1");
 }
 
 #[test]

@@ -1,12 +1,17 @@
 //! Where blocks and their solutions begin and end.
+//!
+//! A block says how long it is, so a line that is taken for its first one by mistake may cost all that
+//! follows. Short rows of digits occur in files that lost a row or broke one in two. So a number is
+//! the number of solutions of a block only if the nine rows of a puzzle follow it; all else is one
+//! unreadable case, up to the next such number.
 
 use super::{count, read_givens, read_regular_givens, regular_rows, regular_solutions};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
-use crate::format::lines::{Fetched, Line, Lines, Step, has_line, is_blank};
+use crate::format::lines::{Fetched, Lines, Step, has_line, is_blank, without_end_marks};
 use crate::format::quote::Quoted;
 use crate::format::{Case, CaseText, Found, Puzzle, Rows};
-use alloc::boxed::Box;
 use alloc::format;
+use alloc::string::String;
 
 /// Finds where blocks and their solutions begin and end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,27 +23,22 @@ pub(in crate::format) struct Boundaries {
     pub inside_line: bool,
     /// Solutions of the block that are not found yet.
     pub left: u32,
-    /// How many rows of the puzzle are read; or how many rows of a solution that was too large are
-    /// still to be skipped.
+    /// How many rows of a solution that was too large are still to be skipped.
     pub rows: u8,
-    /// The rows of the puzzle that are read.
+    /// The puzzle of the block.
     pub givens: Grid,
-    /// Why the puzzle is unreadable, if it is.
-    pub bad_puzzle: Option<Unreadable>,
 }
 
 /// What is expected next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::format) enum Stage {
-    /// The number of solutions.
+    /// The number of solutions, and the puzzle.
     Count,
-    /// A row of the puzzle.
-    Puzzle,
     /// A solution.
     Solution,
     /// A row of a solution that was too large, to be skipped.
     SkipRows,
-    /// The next number of solutions; everything before it is skipped.
+    /// The next number of solutions with a puzzle; everything before it is skipped.
     SkipToCount,
 }
 
@@ -51,26 +51,32 @@ impl Default for Boundaries {
             left: 0,
             rows: 0,
             givens: [b'.'; CELLS_9],
-            bad_puzzle: None,
         }
     }
 }
 
 impl Boundaries {
+    /// Skips everything up to the next block.
+    pub fn skipping() -> Boundaries {
+        Boundaries { stage: Stage::SkipToCount, ..Boundaries::default() }
+    }
+
     /// Finds all complete cases in the window.
     pub fn read(&mut self, lines: &mut Lines, missing_cases_max: u64, found: &mut Found) {
         // The index of the block's puzzle among those found in this window, once it is there.
         let mut puzzle = None;
         while !found.is_full() {
             let step = match self.stage {
-                Stage::Count => self.count(lines, found),
-                Stage::Puzzle => {
+                Stage::Count => {
                     puzzle = None;
-                    self.puzzle_row(lines, missing_cases_max, found)
+                    self.count(lines, found)
                 }
                 Stage::Solution => self.solution(lines, missing_cases_max, &mut puzzle, found),
                 Stage::SkipRows => self.skip_row(lines, missing_cases_max, found),
-                Stage::SkipToCount => self.skip_to_count(lines),
+                Stage::SkipToCount => {
+                    puzzle = None;
+                    self.skip_to_count(lines)
+                }
             };
             if let Step::Stop = step {
                 return;
@@ -78,9 +84,9 @@ impl Boundaries {
         }
     }
 
-    /// The number of solutions, or a blank line before it.
+    /// The number of solutions with the puzzle, or a blank line before it.
     fn count(&mut self, lines: &mut Lines, found: &mut Found) -> Step {
-        if !lines.skip_bom() {
+        if !lines.skip_marks() {
             return Step::Stop;
         }
         let line = match lines.fetch(lines.at, lines.at) {
@@ -93,63 +99,36 @@ impl Boundaries {
             Fetched::Line(line) => line,
         };
         let content = lines.content(line);
-        match count(content) {
-            Some((left, length)) if left > 0 && !(self.after_block && length == 9) => {
-                *self = Boundaries { stage: Stage::Puzzle, left, ..Boundaries::default() };
-            }
-            _ if is_blank(content) => {}
-            count => {
-                let zero = matches!(count, Some((0, 1..=8)));
-                let trailing = self.after_block && !zero;
-                let why = not_a_count(content, lines.line, trailing);
-                lines.push_unreadable(found, line.next, true, why);
-                self.stage = Stage::SkipToCount;
-            }
+        if is_blank(content) {
+            lines.advance(line.next, 1);
+            return Step::Continue;
         }
+        let why = match count(content) {
+            Some(left @ 1..) => match puzzle(lines, line.next) {
+                Ok(None) => return Step::Stop,
+                Ok(Some((givens, end))) => {
+                    self.begin_block(lines, left, givens, end);
+                    return Step::Continue;
+                }
+                Err(why) => Some(why),
+            },
+            _ => None,
+        };
+        let why = match (self.after_block, why) {
+            (true, why) => trailing(content, lines.line, why.as_ref()),
+            (false, Some(why)) => why,
+            (false, None) => not_a_count(content, lines.line),
+        };
+        lines.push_unreadable(found, line.next, true, why);
         lines.advance(line.next, 1);
+        self.stage = Stage::SkipToCount;
         Step::Continue
     }
 
-    /// A row of the puzzle, or all rows of a regular one.
-    fn puzzle_row(&mut self, lines: &mut Lines, missing_max: u64, found: &mut Found) -> Step {
-        if self.rows == 0
-            && !self.inside_line
-            && let Some((bytes, givens)) = read_regular_givens(&lines.window[lines.at..])
-        {
-            lines.advance(lines.at + bytes, 9);
-            (self.givens, self.stage) = (givens, Stage::Solution);
-            return Step::Continue;
-        }
-        if self.inside_line {
-            if !lines.skip_rest() {
-                return Step::Stop;
-            }
-            self.inside_line = false;
-        } else {
-            let cells = &mut self.givens[usize::from(self.rows) * 9..][..9];
-            let row = match lines.fetch(lines.at, lines.at) {
-                Fetched::More => return Step::Stop,
-                Fetched::End => return self.missing(lines, lines.at, 0, missing_max, found),
-                Fetched::Long => {
-                    self.inside_line = true;
-                    self.bad_puzzle.get_or_insert(long_puzzle_row(lines));
-                    return Step::Continue;
-                }
-                Fetched::Line(line) => {
-                    let row = read_givens(lines.content(line), lines.line, cells);
-                    lines.advance(line.next, 1);
-                    row
-                }
-            };
-            if let Err(why) = row {
-                self.bad_puzzle.get_or_insert(why);
-            }
-        }
-        self.rows += 1;
-        if self.rows == 9 {
-            (self.rows, self.stage) = (0, Stage::Solution);
-        }
-        Step::Continue
+    /// Begins a block of `left` solutions, whose puzzle ends at `end`.
+    fn begin_block(&mut self, lines: &mut Lines, left: u32, givens: Grid, end: usize) {
+        *self = Boundaries { stage: Stage::Solution, left, givens, ..Boundaries::default() };
+        lines.advance(end, 10);
     }
 
     /// A solution.
@@ -161,18 +140,31 @@ impl Boundaries {
         found: &mut Found,
     ) -> Step {
         if let Some((rows, bytes)) = regular_rows(&lines.window[lines.at..]) {
-            self.push_solutions(lines, rows, bytes, puzzle, found);
+            self.push_solutions(lines, rows, (bytes, bytes), puzzle, found);
             return Step::Continue;
         }
-        let mut at = lines.at;
+        let (mut at, mut text_end) = (lines.at, lines.at);
         for row in 0..9 {
             let is_near = at + 9 <= lines.at + lines.case_bytes_max;
             if is_near && has_line::<10>(&lines.window[at..]) {
-                at += 10;
+                (at, text_end) = (at + 10, at + 10);
                 continue;
             }
             match lines.fetch(at, lines.at) {
-                Fetched::Line(Line { next, .. }) => at = next,
+                Fetched::Line(line) => {
+                    (at, text_end) = (line.next, line.next);
+                    let text = without_end_marks(lines.content(line));
+                    if row < 8 || text.len() == line.stop - line.start {
+                        continue;
+                    }
+                    // Marks behind the last row of a block or of the file are not a part of it.
+                    let ends_window = line.next == lines.window.len();
+                    if self.left == 1 || (ends_window && lines.end) {
+                        text_end = line.start + text.len();
+                    } else if ends_window {
+                        return Step::Stop;
+                    }
+                }
                 Fetched::More => return Step::Stop,
                 Fetched::End => return self.missing(lines, at, row, missing_max, found),
                 Fetched::Long => {
@@ -183,35 +175,33 @@ impl Boundaries {
                 }
             }
         }
-        self.push_solutions(lines, Rows::Any, at - lines.at, puzzle, found);
+        let bytes = (text_end - lines.at, at - lines.at);
+        self.push_solutions(lines, Rows::Any, bytes, puzzle, found);
         Step::Continue
     }
 
-    /// Appends a solution of `bytes` bytes, and the regular ones of the same layout behind it.
+    /// Appends a solution whose text has `bytes.0` bytes, of `bytes.1` that it takes, and the regular
+    /// ones of the same layout behind it.
     fn push_solutions(
         &mut self,
         lines: &mut Lines,
         rows: Rows,
-        bytes: usize,
+        (text_bytes, bytes): (usize, usize),
         puzzle: &mut Option<usize>,
         found: &mut Found,
     ) {
-        let text = match &self.bad_puzzle {
-            Some(why) => CaseText::Unreadable(Box::new(why.clone())),
-            None => CaseText::Classic {
-                puzzle: *puzzle.get_or_insert_with(|| {
-                    found.puzzles.push(Puzzle { givens: self.givens });
-                    found.puzzles.len() - 1
-                }),
-            },
-        };
+        let puzzle = *puzzle.get_or_insert_with(|| {
+            found.puzzles.push(Puzzle { givens: self.givens });
+            found.puzzles.len() - 1
+        });
         let most = found.room().min(self.left as usize);
         let behind = &lines.window[lines.at + bytes..];
         let solutions = 1 + regular_solutions(behind, rows, most.saturating_sub(1));
         let (first, line, last) = (lines.at, lines.line, self.left as usize - 1);
         found.cases.extend((0..solutions).map(|i| {
             let start = first + i * bytes;
-            let (end, line, text) = (start + bytes, line + 9 * i as u64, text.clone());
+            let (end, line) = (start + text_bytes, line + 9 * i as u64);
+            let text = CaseText::Classic { puzzle };
             Case { start, end, line, block_end: i == last, rows, text }
         }));
         lines.advance(first + solutions * bytes, 9 * solutions as u64);
@@ -257,7 +247,7 @@ impl Boundaries {
         Step::Continue
     }
 
-    /// Skips a line, unless it is a number of solutions.
+    /// Skips a line, unless it is a number of solutions with a puzzle behind it.
     fn skip_to_count(&mut self, lines: &mut Lines) -> Step {
         if self.inside_line {
             if !lines.skip_rest() {
@@ -266,17 +256,27 @@ impl Boundaries {
             self.inside_line = false;
             return Step::Continue;
         }
-        if !lines.skip_bom() {
+        if !lines.skip_marks() {
             return Step::Stop;
         }
         match lines.fetch(lines.at, lines.at) {
             Fetched::More | Fetched::End => return Step::Stop,
             Fetched::Long => self.inside_line = true,
-            Fetched::Line(line) => match count(lines.content(line)) {
-                // Nine digits are a row of a solution rather than a number of solutions.
-                Some((1.., 1..=8)) => self.stage = Stage::Count,
-                _ => lines.advance(line.next, 1),
-            },
+            Fetched::Line(line) => {
+                if let Some(left @ 1..) = count(lines.content(line)) {
+                    match puzzle(lines, line.next) {
+                        Ok(None) => return Step::Stop,
+                        // A row without an open cell is one of a solution rather than of a puzzle: then
+                        // the rows before it are of a solution too, or of a puzzle that lost a row.
+                        Ok(Some((givens, end))) if givens[72..].contains(&b'.') => {
+                            self.begin_block(lines, left, givens, end);
+                            return Step::Continue;
+                        }
+                        _ => {}
+                    }
+                }
+                lines.advance(line.next, 1);
+            }
         }
         Step::Continue
     }
@@ -295,18 +295,16 @@ impl Boundaries {
         let listed = missing.min(missing_max);
         let line = lines.line + lines_read;
         for number in 1..=listed {
-            let message = match missing - listed {
-                more @ 1.. if number == listed => format!(
-                    "expected {missing} more solutions of the block, found the end of the file; \
-                     the first {listed} of them are listed, {more} are not"
-                ),
-                _ if missing == 1 => {
-                    "expected one more solution of the block, found the end of the file".into()
-                }
-                _ => format!(
-                    "expected {missing} more solutions of the block, found the end of the file"
-                ),
+            let mut message = match missing {
+                1 => String::from("expected one more solution"),
+                _ => format!("expected {missing} more solutions"),
             };
+            message.push_str(" of the block, found the end of the file");
+            match missing - listed {
+                more if more == 0 || number < listed => {}
+                1 => message.push_str("; one of them has no row of its own"),
+                more => message.push_str(&format!("; {more} of them have no rows of their own")),
+            }
             let why = Unreadable {
                 code: UnreadableCode::Truncated,
                 line,
@@ -323,32 +321,60 @@ impl Boundaries {
     }
 }
 
-fn long_puzzle_row(lines: &Lines) -> Unreadable {
-    Unreadable {
-        code: UnreadableCode::BadGiven,
-        line: lines.line,
-        column: 10,
-        message: format!(
-            "expected a puzzle row of nine of `1`-`9`, `*`, `.` and `0`, found more than {} bytes",
-            lines.case_bytes_max
-        )
-        .into(),
+/// The givens of the puzzle whose nine rows begin at `at`, behind the line at which a block would
+/// begin, and where they end; `None` if that takes more of the file to know. Together with that line
+/// they have the length of a case at most.
+fn puzzle(lines: &Lines, at: usize) -> Result<Option<(Grid, usize)>, Unreadable> {
+    if let Some((bytes, givens)) = read_regular_givens(&lines.window[at..])
+        && at + bytes <= lines.at + lines.case_bytes_max
+    {
+        return Ok(Some((givens, at + bytes)));
     }
+    let mut givens = [b'.'; CELLS_9];
+    let mut next = at;
+    for (cells, number) in givens.as_chunks_mut::<9>().0.iter_mut().zip(lines.line + 1..) {
+        match lines.fetch(next, lines.at) {
+            Fetched::More => return Ok(None),
+            Fetched::End => return Err(short_puzzle(number)),
+            Fetched::Long => return Err(long_puzzle(number, lines.case_bytes_max)),
+            Fetched::Line(line) => {
+                read_givens(lines.content(line), number, cells)?;
+                next = line.next;
+            }
+        }
+    }
+    Ok(Some((givens, next)))
 }
 
-/// Why a line is not a number of solutions, before the first block or behind a block (`trailing`).
-fn not_a_count(content: &[u8], line: u64, trailing: bool) -> Unreadable {
+fn short_puzzle(line: u64) -> Unreadable {
+    let message = "expected the next of the nine rows of the puzzle, found the end of the file";
+    Unreadable { code: UnreadableCode::Truncated, line, column: 1, message: message.into() }
+}
+
+fn long_puzzle(line: u64, case_bytes_max: usize) -> Unreadable {
+    let message = format!(
+        "expected a number of solutions and the nine rows of a puzzle of at most {case_bytes_max} \
+         bytes (case_bytes_max), found more"
+    );
+    Unreadable { code: UnreadableCode::BadGiven, line, column: 10, message: message.into() }
+}
+
+/// Why a line is not the number of solutions of the first block.
+fn not_a_count(content: &[u8], line: u64) -> Unreadable {
     let found = Quoted(content);
-    let (code, message) = if trailing {
-        let message = format!(
-            "expected the number of solutions of a further block, or the end of the file, found \
-             {found}"
-        );
-        (UnreadableCode::TrailingData, message)
-    } else {
-        let message =
-            format!("expected the number of solutions, from 1 to 999999999, found {found}");
-        (UnreadableCode::BadCount, message)
-    };
-    Unreadable { code, line, column: 1, message: message.into() }
+    let message = format!("expected the number of solutions, from 1 to 99999999, found {found}");
+    Unreadable { code: UnreadableCode::BadCount, line, column: 1, message: message.into() }
+}
+
+/// Why a line behind a block does not begin a further one: it is not a number, or `puzzle` says why what
+/// follows it is not a puzzle.
+fn trailing(content: &[u8], line: u64, puzzle: Option<&Unreadable>) -> Unreadable {
+    let found = Quoted(content);
+    let mut message = format!(
+        "expected the number of solutions of a further block, or the end of the file, found {found}"
+    );
+    if let Some(why) = puzzle {
+        message.push_str(&format!(" without a puzzle behind it ({why})"));
+    }
+    Unreadable { code: UnreadableCode::TrailingData, line, column: 1, message: message.into() }
 }

@@ -5,21 +5,27 @@ mod boundaries;
 pub(super) use boundaries::{Boundaries, Stage};
 
 use super::Rows;
-use super::lines::{self, has_line, integer, next_line, trim_end, trim_start};
+use super::lines::{
+    self, has_line, integer, next_line, split, trim_end, trim_start, without_end_marks,
+};
 use super::quote::{Quoted, QuotedLine};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
 use alloc::format;
 use alloc::string::String;
 use alloc::string::ToString;
+use alloc::vec::Vec;
 
 /// A solution as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Solution {
     /// The cells; rows that are too short are padded with blanks, rows that are too long are cut
-    /// off.
+    /// off. A character of several bytes is in one cell, as a byte that is not ASCII.
     pub cells: Grid,
-    /// How many bytes each row has that is too long, trailing blanks not counted; 0 for the others.
+    /// How many characters each row has that is too long, trailing blanks not counted; 0 for the
+    /// others.
     pub long_rows: [usize; 9],
+    /// The characters of several bytes, each with the number of its cell.
+    pub characters: Vec<(u8, char)>,
 }
 
 /// Reads the text of one solution, its nine rows. Any bytes are a solution, if a wrong one.
@@ -31,13 +37,38 @@ pub struct Solution {
 /// assert_eq!(solution.long_rows, [10, 0, 0, 0, 0, 0, 0, 0, 0]);
 /// ```
 pub fn solution(text: &[u8]) -> Solution {
-    let mut solution = Solution { cells: [b' '; CELLS_9], long_rows: [0; 9] };
+    let mut solution =
+        Solution { cells: [b' '; CELLS_9], long_rows: [0; 9], characters: Vec::new() };
     match regular_rows(text) {
         Some((Rows::Lf, _)) => read_regular::<10>(text, &mut solution.cells),
         Some(_) => read_regular::<11>(text, &mut solution.cells),
         None => read_any(text, &mut solution),
     }
+    if !text.is_ascii() {
+        read_characters(text, &mut solution);
+    }
     solution
+}
+
+/// Reads the rows again that hold characters of several bytes, so that each of them is in one cell.
+fn read_characters(text: &[u8], solution: &mut Solution) {
+    for (row, line) in (0..9).zip(split(text)) {
+        let line = trim_end(line);
+        if line.is_ascii() {
+            continue;
+        }
+        let Ok(line) = core::str::from_utf8(line) else { continue };
+        let cells = &mut solution.cells[usize::from(row) * 9..][..9];
+        cells.fill(b' ');
+        for ((cell, number), character) in cells.iter_mut().zip(row * 9..).zip(line.chars()) {
+            *cell = u8::try_from(character).ok().filter(u8::is_ascii).unwrap_or(u8::MAX);
+            if !character.is_ascii() {
+                solution.characters.push((number, character));
+            }
+        }
+        let length = line.chars().count();
+        solution.long_rows[usize::from(row)] = if length > 9 { length } else { 0 };
+    }
 }
 
 /// Reads rows of nine bytes, each of which begins `PITCH` bytes after the one before.
@@ -131,10 +162,13 @@ fn read_regular_givens(text: &[u8]) -> Option<(usize, Grid)> {
     good.then_some((bytes, givens))
 }
 
-/// The number of solutions in `line`, zero included, and how many digits it is written with.
-fn count(line: &[u8]) -> Option<(u32, usize)> {
-    let text = trim_start(trim_end(line));
-    integer(text).map(|count| (count, text.len()))
+/// How many digits the number of solutions has at most. Nine are a row.
+const COUNT_DIGITS_MAX: usize = 8;
+
+/// The number of solutions in `line`, zero included.
+pub(super) fn count(line: &[u8]) -> Option<u32> {
+    let text = trim_start(trim_end(without_end_marks(line)));
+    integer(text).filter(|_| text.len() <= COUNT_DIGITS_MAX)
 }
 
 /// Reads a row of the puzzle into `cells`.
@@ -151,13 +185,14 @@ fn read_givens(content: &[u8], line: u64, cells: &mut [u8]) -> Result<(), Unread
     };
     for (column, (cell, found)) in cells.iter_mut().zip(row).enumerate() {
         match GIVEN_OF[usize::from(*found)] {
-            0 => return Err(problem(column, Quoted(&[*found]).to_string())),
+            0 => return Err(problem(column, Quoted::character(row, column).to_string())),
             given => *cell = given,
         }
     }
     match row.len() {
         9 => Ok(()),
         0 => Err(problem(0, QuotedLine(row).to_string())),
+        1 => Err(problem(1, "1 character".into())),
         length => Err(problem(length.min(9), format!("{length} characters"))),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::lookahead::{CaseSoFar, begins, begins_as, is_bottom};
 use super::{BORDER, DRAWING_LINES, LINE_BYTES};
-use crate::format::lines::{Fetched, Lines, Step, is_blank, without_boms};
+use crate::format::lines::{Fetched, Lines, Step, is_blank, without_marks};
 use crate::format::{CaseText, Found, Rows};
 use memchr::memchr2;
 
@@ -37,18 +37,23 @@ impl OpenCase {
         case.begins_drawn |= case.lines == 0 && (begins_as(line, false) || begins_as(line, true));
         case.lines += 1;
         case.is_complete |= case.lines == DRAWING_LINES && case.alternates && is_bottom(line);
-        if !is_blank(without_boms(line)) {
+        if !is_blank(without_marks(line)) {
             self.text_end = next;
         }
     }
 }
 
 impl Boundaries {
+    /// Skips everything up to the next complete drawing.
+    pub fn skipping() -> Boundaries {
+        Boundaries { skip: true, inside_line: false }
+    }
+
     pub fn step(&mut self, lines: &mut Lines, found: &mut Found) -> Step {
         if self.skip {
             return self.skip_line(lines);
         }
-        if !lines.skip_bom() {
+        if !lines.skip_marks() {
             return Step::Stop;
         }
         if let Some((rows, end, count)) = regular(lines) {
@@ -95,7 +100,8 @@ impl Boundaries {
                 Fetched::Long => {
                     lines.push_too_large(found, at, count as u64, true);
                     lines.advance(at, count as u64);
-                    self.skip = true;
+                    // A line that is too large by itself is not examined again.
+                    (self.skip, self.inside_line) = (true, count == 0);
                     return Step::Continue;
                 }
                 Fetched::Line(line) => {

@@ -224,7 +224,7 @@ fn padded(text: &[u8]) -> [u8; 8] {
 fn read_total(content: &[u8], line: u64) -> Result<(Cell, u32), Unreadable> {
     let mut rest = trim_end(content);
     let mut numbers = [0; 3];
-    let names = ["a row from 1 to 9", "a column from 1 to 9", "a total of at most nine digits"];
+    let names = ["a row from 1 to 9", "a column from 1 to 9", "a total from 0 to 999999999"];
     for (number, name) in numbers.iter_mut().zip(names) {
         rest = trim_start(rest);
         let column = trim_end(content).len() - rest.len();

@@ -8,19 +8,25 @@
 
 use super::{BORDER, DRAWING_LINES, Diagram, LINE_BYTES, Walls, bad, bad_line};
 use crate::board::{Cell, Grid, Unreadable, UnreadableCode};
+use crate::format::lines::trim_end;
 use crate::format::quote::Quoted;
 use alloc::format;
 
 /// Columns from one cell to the next.
 const PITCH: usize = 4;
 
-/// Reads line `index` of a drawing, from 0, into `diagram`; it is line `line` of the file.
+/// Reads line `index` of a drawing, from 0, into `diagram`; it is line `line` of the file. Blanks behind
+/// the drawing do not count.
 pub(super) fn read_line(
     content: &[u8],
     index: usize,
     line: u64,
     diagram: &mut Diagram,
 ) -> Result<(), Unreadable> {
+    let content = match content.split_at_checked(LINE_BYTES) {
+        Some((drawn, rest)) if trim_end(rest).is_empty() => drawn,
+        _ => content,
+    };
     let row = index / 2;
     let whole = <&[u8; LINE_BYTES]>::try_from(content).ok();
     if index % 2 == 1 {
@@ -149,7 +155,7 @@ fn row_problem(content: &[u8], row: usize, line: u64) -> Unreadable {
             _ if *found == b' ' => continue,
             _ => format!("a blank beside the cell {cell}"),
         };
-        let message = format!("expected {expected}, found {}", Quoted(&[*found]));
+        let message = format!("expected {expected}, found {}", Quoted::character(content, column));
         return bad(UnreadableCode::BadDiagram, line, column, message);
     }
     wrong_length(content, line)
@@ -164,8 +170,10 @@ fn border_problem(content: &[u8], row: usize, line: u64) -> Unreadable {
     for (column, text) in content.chunks(PITCH).enumerate().take(9) {
         let at = column * PITCH;
         if text[0] != b'+' {
-            let message =
-                format!("expected `+` at the corner of the cells, found {}", Quoted(&text[..1]));
+            let message = format!(
+                "expected `+` at the corner of the cells, found {}",
+                Quoted::character(content, at)
+            );
             return bad(UnreadableCode::BadDiagram, line, at, message);
         }
         let wall = &text[1..];
@@ -180,9 +188,9 @@ fn border_problem(content: &[u8], row: usize, line: u64) -> Unreadable {
     }
     match content.get(LINE_BYTES - 1) {
         None | Some(b'+') => wrong_length(content, line),
-        Some(found) => {
-            let message =
-                format!("expected `+` at the edge of the drawing, found {}", Quoted(&[*found]));
+        Some(_) => {
+            let found = Quoted::character(content, LINE_BYTES - 1);
+            let message = format!("expected `+` at the edge of the drawing, found {found}");
             bad(UnreadableCode::BadDiagram, line, LINE_BYTES - 1, message)
         }
     }
@@ -200,7 +208,7 @@ fn outer_border_problem(content: &[u8], index: usize, line: u64) -> Unreadable {
             let message = format!(
                 "expected {} in the {which} border of the drawing, found {}",
                 Quoted(&BORDER[column..=column]),
-                Quoted(&content[column..=column])
+                Quoted::character(content, column)
             );
             bad(UnreadableCode::BadDiagram, line, column, message)
         }

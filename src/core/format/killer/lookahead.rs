@@ -5,11 +5,13 @@
 //! from any other.
 
 use super::{BORDER, DRAWING_LINES};
-use crate::format::lines::{Lines, integer, trim_end, trim_start, without_boms};
+use crate::format::lines::{
+    Lines, integer, is_blank, line_end_bytes, trim_end, trim_start, without_marks,
+};
 use memchr::memchr2;
 
-/// How many bytes are examined: a drawing and one more line, with room for some blanks.
-pub(in crate::format) const LOOKAHEAD_BYTES: usize = 1024;
+/// How many bytes are examined: a drawing and two more lines, with room for many blanks behind each.
+pub(in crate::format) const LOOKAHEAD_BYTES: usize = 4096;
 
 /// How many lines are examined: those of a drawing, and two that may precede it.
 const LOOKAHEAD_LINES: usize = DRAWING_LINES + 2;
@@ -50,7 +52,7 @@ pub(super) struct CaseSoFar {
 /// Whether the next drawing begins with the line at `at`; `None` if that takes more of the file.
 pub(super) fn begins(lines: &Lines, at: usize, case: CaseSoFar) -> Option<bool> {
     let rest = &lines.window[at..];
-    // Two more bytes, for a line end right at the limit.
+    // Two more bytes, for a line end of three bytes right at the limit.
     if !lines.end && rest.len() < LOOKAHEAD_BYTES + 2 {
         return None;
     }
@@ -133,7 +135,7 @@ fn shapes(rest: &[u8]) -> ([Shape; LOOKAHEAD_LINES], usize) {
         };
         shapes[count] = shape_of(&rest[at..stop]);
         count += 1;
-        at = stop + if rest[stop..].starts_with(b"\r\n") { 2 } else { 1 };
+        at = stop + line_end_bytes(&rest[stop..]);
     }
     (shapes, count)
 }
@@ -145,15 +147,15 @@ fn first_line(rest: &[u8]) -> &[u8] {
 }
 
 fn shape_of(line: &[u8]) -> Shape {
-    let text = trim_start(trim_end(without_boms(line)));
+    let text = trim_start(trim_end(without_marks(line)));
     match text.first() {
-        None => Shape::Blank,
+        _ if is_blank(text) => Shape::Blank,
         Some(b'|') => Shape::Row,
         Some(b'+') if text == BORDER => Shape::OuterBorder,
         Some(b'+') if !text.iter().any(u8::is_ascii_digit) => Shape::Border,
         Some(b'+') => Shape::BorderWithDigits,
         Some(_) if is_total(text) => Shape::Total,
-        Some(_) => Shape::Other,
+        _ => Shape::Other,
     }
 }
 
@@ -171,11 +173,11 @@ fn is_total(mut text: &[u8]) -> bool {
 
 /// Whether `line` begins as a row of a drawing does, if `row` is set, or else as a border does.
 pub(super) fn begins_as(line: &[u8], row: bool) -> bool {
-    let text = trim_start(without_boms(line));
+    let text = trim_start(without_marks(line));
     text.first() == Some(if row { &b'|' } else { &b'+' })
 }
 
 /// Whether `line` is the bottom border of a drawing.
 pub(super) fn is_bottom(line: &[u8]) -> bool {
-    trim_start(trim_end(without_boms(line))) == BORDER
+    trim_start(trim_end(without_marks(line))) == BORDER
 }

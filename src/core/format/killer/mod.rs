@@ -12,7 +12,7 @@ pub(super) use boundaries::Boundaries;
 pub use cages::Totals;
 pub(super) use lookahead::LOOKAHEAD_BYTES;
 
-use super::lines::next_line;
+use super::lines::{next_line, without_end_marks};
 use super::quote::QuotedLine;
 use crate::board::{CELLS_9, Cell, Grid, Unreadable, UnreadableCode};
 
@@ -111,6 +111,7 @@ pub fn diagram(text: &[u8], line: u64) -> Result<Diagram, Unreadable> {
 ///
 /// As [`diagram`].
 pub fn read(text: &[u8], line: u64, diagram: &mut Diagram) -> Result<(), Unreadable> {
+    let text = without_end_marks(text);
     let totals = match drawing::read_regular(text, &mut diagram.cells, &mut diagram.walls) {
         Some(totals) => totals,
         None => read_lines(text, line, diagram)?,

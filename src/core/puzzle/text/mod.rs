@@ -20,7 +20,7 @@ mod write;
 pub use write::{Format, UnknownFormat, WriteError, write};
 
 use super::{Alphabet, Invalid, Puzzle};
-use crate::format::lines::{integer, is_blank, split, trim_end, trim_start, without_boms};
+use crate::format::lines::{integer, is_blank, split, trim_end, trim_start, without_marks};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -129,7 +129,7 @@ pub fn read(text: &[u8], alphabet: Option<Alphabet>) -> Result<Vec<Listed>, Read
         let message = "expected UTF-8, found UTF-16: save the file as UTF-8";
         return Err(ReadError::at(1, 1, 1, message));
     }
-    let text = without_boms(text);
+    let text = without_marks(text);
     let Some(first) = split(text).find(|line| !is_blank(line)).map(trim) else {
         return Err(ReadError::at(1, 1, 1, "expected a puzzle, found an empty file"));
     };

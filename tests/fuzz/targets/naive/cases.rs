@@ -1,6 +1,8 @@
 //! The text of one case, read a second time.
 
-use super::{Expected, faults, integer, is_blank, lines, trim_end, trim_start, unreadable};
+use super::{
+    Expected, faults, integer, is_blank, lines, trim_end, trim_start, unreadable, without_end_marks,
+};
 use crate::oracle;
 use std::collections::BTreeMap;
 
@@ -17,7 +19,7 @@ fn split(text: &[u8]) -> Vec<&[u8]> {
 /// The mark of a hexudoku board.
 pub fn board(text: &[u8], line: usize) -> Expected {
     let mut board = Vec::new();
-    let rows = split(text);
+    let rows = split(without_end_marks(text));
     for number in 0..16 {
         let row = rows.get(number).map_or(&b""[..], |row| trim_end(row));
         if row.is_empty() {
@@ -35,11 +37,14 @@ pub fn board(text: &[u8], line: usize) -> Expected {
 
 /// The mark of a killer diagram.
 pub fn diagram(text: &[u8], line: usize) -> Expected {
-    let lines = split(text);
+    let mut lines = split(without_end_marks(text));
     for number in 0..19 {
-        let Some(content) = lines.get(number) else {
+        let Some(content) = lines.get_mut(number) else {
             return unreadable("truncated", line + number, 1);
         };
+        if content.len() > 37 && trim_end(&content[37..]).is_empty() {
+            *content = &content[..37];
+        }
         if let Some(column) = drawing_problem(content, number) {
             return unreadable("bad-diagram", line + number, column + 1);
         }

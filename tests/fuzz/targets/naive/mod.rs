@@ -3,6 +3,7 @@
 //! Together with the oracle it says what the cases of a file are and which marks they get. It has
 //! no windows, no batches, no fast paths and no messages, and shares no code with the readers.
 
+mod bare;
 mod cases;
 
 use crate::oracle;
@@ -10,7 +11,11 @@ use cases::{BORDER, board, diagram, is_hexudoku};
 use gridmark_core::Kind;
 use std::collections::HashMap;
 
-const MARK: &[u8] = b"\xEF\xBB\xBF";
+/// What may stand before an input.
+const MARKS: [&[u8]; 3] = [b"\xEF\xBB\xBF", b"\x0C", b"\x1A"];
+
+/// What may stand behind one, besides blanks.
+const END_MARKS: [&[u8]; 2] = [b"\x0C", b"\x1A"];
 
 /// A case: its place in the file, and its expected mark.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +50,10 @@ fn faults(found: Vec<oracle::FaultAt>) -> Expected {
 pub fn grade(forced: Option<Kind>, bytes: &[u8], missing_max: u64) -> (Option<Kind>, Vec<Case>) {
     let (lines, known, cases) = (lines(bytes), HashMap::new(), Vec::new());
     let mut file = File { bytes, lines, at: 0, cases, known };
+    if is_utf_16_or_32(bytes) {
+        file.push(0, 0, true, unreadable("unknown-format", 1, 1));
+        return (forced, file.cases);
+    }
     while file.next_is_blank() {
         file.at += 1;
     }
@@ -54,10 +63,23 @@ pub fn grade(forced: Option<Kind>, bytes: &[u8], missing_max: u64) -> (Option<Ki
         file.push(start, bytes.len(), true, unreadable(code, 1, 1));
         return (forced, file.cases);
     };
+    if forced != Some(Kind::Hexudoku)
+        && let Some((bytes, lines)) = bare::grid(&file.lines_from(file.at))
+    {
+        let start = file.offset(file.at);
+        file.push(start, start + bytes, true, unreadable("bare-grid", file.at + 1, 1));
+        file.at += lines;
+        match forced {
+            Some(Kind::Classic) => file.blocks_behind_other_text(missing_max),
+            Some(Kind::Killer) => file.diagrams_behind_other_text(),
+            _ => {}
+        }
+        return (forced, file.cases);
+    }
     let kind = forced.or_else(|| kind_of(first));
     match kind {
         Some(Kind::Killer) => file.diagrams(),
-        Some(Kind::Classic) => file.blocks(missing_max),
+        Some(Kind::Classic) => file.blocks(missing_max, false),
         Some(Kind::Hexudoku) => file.boards(),
         None => {
             let start = file.offset(file.at);
@@ -69,14 +91,23 @@ pub fn grade(forced: Option<Kind>, bytes: &[u8], missing_max: u64) -> (Option<Ki
 }
 
 fn kind_of(line: &[u8]) -> Option<Kind> {
-    let row = trim_end(line);
+    let row = trim_end(without_end_marks(line));
     if line.starts_with(b"+---+") {
         Some(Kind::Killer)
     } else if row.len() == 16 && row.iter().all(|cell| is_hexudoku(*cell)) {
         Some(Kind::Hexudoku)
     } else {
-        integer(trim_start(row)).map(|_| Kind::Classic)
+        count(line).map(|_| Kind::Classic)
     }
+}
+
+fn is_utf_16_or_32(bytes: &[u8]) -> bool {
+    let is_text = |byte: u8| byte != 0 && byte.is_ascii();
+    let marks: [&[u8]; 3] = [b"\xFF\xFE", b"\xFE\xFF", b"\0\0\xFE\xFF"];
+    marks.iter().any(|mark| bytes.starts_with(mark))
+        || (bytes.len() >= 4
+            && ((is_text(bytes[0]) && bytes[1] == 0 && is_text(bytes[2]) && bytes[3] == 0)
+                || (bytes[0] == 0 && is_text(bytes[1]) && bytes[2] == 0 && is_text(bytes[3]))))
 }
 
 /// Where a line starts, where its line end starts, and where the next line starts.
@@ -88,7 +119,8 @@ fn lines(bytes: &[u8]) -> Vec<Line> {
     while start < bytes.len() {
         let rest = &bytes[start..];
         let length = rest.iter().position(|b| *b == b'\n' || *b == b'\r').unwrap_or(rest.len());
-        let end = if rest[length..].starts_with(b"\r\n") { 2 } else { 1 };
+        let ends: [&[u8]; 3] = [b"\r\r\n", b"\r\n", b""];
+        let end = ends.iter().find(|end| rest[length..].starts_with(end)).unwrap().len().max(1);
         let next = (start + length + end).min(bytes.len());
         lines.push((start, start + length, next));
         start = next;
@@ -114,7 +146,33 @@ fn trim_start(mut text: &[u8]) -> &[u8] {
 const BLANKS: [&[u8]; 4] = [b" ", b"\t", b"\xC2\xA0", b"\xA0"];
 
 fn is_blank(text: &[u8]) -> bool {
-    trim_end(text).is_empty()
+    trim_end(without_end_marks(text)).is_empty()
+}
+
+/// A text without the form feeds and `^Z` at its end and the blanks and line ends among them, if it has
+/// any of the former.
+fn without_end_marks(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    let mut has_mark = false;
+    loop {
+        let mut trimmed = trim_end(rest);
+        if let Some(mark) = END_MARKS.iter().find(|mark| trimmed.ends_with(mark)) {
+            has_mark = true;
+            trimmed = &trimmed[..trimmed.len() - mark.len()];
+        } else if trimmed.ends_with(b"\n") || trimmed.ends_with(b"\r") {
+            trimmed = &trimmed[..trimmed.len() - 1];
+        }
+        if trimmed.len() == rest.len() {
+            return if has_mark { rest } else { text };
+        }
+        rest = trimmed;
+    }
+}
+
+/// A number of solutions: up to eight digits.
+fn count(line: &[u8]) -> Option<u64> {
+    let text = trim_start(trim_end(without_end_marks(line)));
+    if text.len() < 9 { integer(text) } else { None }
 }
 
 /// The value of one to nine digits.
@@ -123,10 +181,10 @@ fn integer(text: &[u8]) -> Option<u64> {
     is_number.then(|| String::from_utf8_lossy(text).parse().unwrap())
 }
 
-/// A line without leading byte-order marks.
+/// A line without leading marks.
 fn bare(mut line: &[u8]) -> &[u8] {
-    while line.starts_with(MARK) {
-        line = &line[MARK.len()..];
+    while let Some(mark) = MARKS.iter().find(|mark| line.starts_with(mark)) {
+        line = &line[mark.len()..];
     }
     line
 }
@@ -137,7 +195,7 @@ fn shape_of(line: &[u8]) -> &'static str {
     let words = text.split(|byte| *byte == b' ' || *byte == b'\t').map(trim_start);
     let mut words = words.filter(|word| !word.is_empty());
     let is_total = (0..3).all(|_| words.next().and_then(integer).is_some());
-    if text.is_empty() {
+    if is_blank(text) {
         "blank"
     } else if text == BORDER {
         "outer"
@@ -185,11 +243,10 @@ impl<'a> File<'a> {
         self.lines.get(line).map_or(self.bytes.len(), |line| line.0)
     }
 
-    /// The next line, where a case may start: leading byte-order marks are not part of it.
+    /// The next line, where a case may start: leading marks are not part of it.
     fn next(&mut self) -> Option<&'a [u8]> {
-        while self.content(self.at)?.starts_with(MARK) {
-            self.lines[self.at].0 += MARK.len();
-        }
+        let content = self.content(self.at)?;
+        self.lines[self.at].0 += content.len() - bare(content).len();
         if self.offset(self.at) == self.bytes.len() {
             self.lines.pop();
         }
@@ -215,6 +272,29 @@ impl<'a> File<'a> {
             self.known.insert(text, mark.clone());
         }
         mark
+    }
+
+    /// Each line from this one on, with places counted from the start of this one.
+    fn lines_from(&self, line: usize) -> Vec<bare::Line<'a>> {
+        let start = self.offset(line);
+        let lines = self.lines[line..].iter().map(|(from, stop, next)| bare::Line {
+            content: &self.bytes[*from..*stop],
+            stop: stop - start,
+            next: next - start,
+            file_bytes: self.bytes.len() - start,
+        });
+        lines.collect()
+    }
+
+    /// Skips everything up to a complete drawing.
+    fn diagrams_behind_other_text(&mut self) {
+        while self.at < self.lines.len() {
+            let shapes = self.shapes(self.at);
+            if shapes.len() >= 19 && shapes[0] == "outer" && alternations(&shapes[..19]) == 18 {
+                return self.diagrams();
+            }
+            self.at += 1;
+        }
     }
 
     fn diagrams(&mut self) {
@@ -255,7 +335,7 @@ impl<'a> File<'a> {
         let whole = before >= 19 && as_drawn && trim_end(bare_line(self.at + 18)) == BORDER;
 
         let shapes = self.shapes(line);
-        let first = shape_of(&self.content(line).unwrap()[..self.length(line).min(1024)]);
+        let first = shape_of(&self.content(line).unwrap()[..self.length(line).min(4096)]);
         let is_drawing = |from: usize| {
             let lines = shapes.get(from..from + 19);
             lines.is_some_and(|lines| lines[0] == "outer" && alternations(lines) == 18)
@@ -296,70 +376,87 @@ impl<'a> File<'a> {
         self.lines[line].1 - self.lines[line].0
     }
 
-    /// The shapes of the next 21 lines, as far as they end within a kilobyte.
+    /// The shapes of the next 21 lines, as far as they end within four kilobytes.
     fn shapes(&self, line: usize) -> Vec<&'static str> {
         let start = self.offset(line);
         let lines = self.lines[line..].iter().take(21);
-        let near = lines.take_while(|(_, stop, _)| stop - start < 1024);
+        let near = lines.take_while(|(_, stop, _)| stop - start < 4096);
         near.map(|(start, stop, _)| shape_of(&self.bytes[*start..*stop])).collect()
     }
 
-    fn blocks(&mut self, missing_max: u64) {
-        let mut after_block = false;
+    fn blocks(&mut self, missing_max: u64, mut after_block: bool) {
         while let Some(content) = self.next() {
-            let text = trim_start(trim_end(content));
-            let number = integer(text);
-            // Nine digits behind a block are a row too many rather than a number of solutions.
-            if number.is_some_and(|n| n > 0) && !(after_block && text.len() == 9) {
+            if is_blank(content) {
                 self.at += 1;
-                self.block(number.unwrap(), missing_max);
-                after_block = true;
-            } else if is_blank(content) {
-                self.at += 1;
-            } else {
-                let is_zero = number == Some(0) && text.len() < 9;
-                let code = if after_block && !is_zero { "trailing-data" } else { "bad-count" };
-                let (start, end) = (self.offset(self.at), self.offset(self.at + 1));
-                self.push(start, end, true, unreadable(code, self.at + 1, 1));
-                self.at += 1;
-                let is_count = |content| {
-                    let text = trim_start(trim_end(content));
-                    text.len() < 9 && integer(text).is_some_and(|n| n > 0)
-                };
-                while self.next().is_some_and(|content| !is_count(content)) {
-                    self.at += 1;
-                }
+                continue;
             }
+            let why = match count(content) {
+                None | Some(0) => unreadable("bad-count", self.at + 1, 1),
+                Some(number) => match self.puzzle(self.at + 1) {
+                    Ok(givens) => {
+                        self.at += 10;
+                        self.block(number, &givens, missing_max);
+                        after_block = true;
+                        continue;
+                    }
+                    Err(why) => why,
+                },
+            };
+            let why = if after_block { unreadable("trailing-data", self.at + 1, 1) } else { why };
+            self.push(self.offset(self.at), self.offset(self.at + 1), true, why);
+            self.at += 1;
+            return self.blocks_behind_other_text(missing_max);
         }
     }
 
-    /// Adds the solutions of a block, which begins with its puzzle.
-    fn block(&mut self, solutions: u64, missing_max: u64) {
-        self.known.clear();
-        let mut givens = Vec::new();
-        let mut bad = None;
-        for _ in 0..9 {
-            let Some(content) = self.content(self.at) else {
-                return self.missing(solutions, 0, missing_max);
-            };
+    /// Skips everything up to a number of solutions with a puzzle behind it whose last row has open cells.
+    fn blocks_behind_other_text(&mut self, missing_max: u64) {
+        while let Some(content) = self.next() {
+            if let (Some(number @ 1..), Ok(givens)) = (count(content), self.puzzle(self.at + 1))
+                && givens[72..].iter().any(|given| !(b'1'..=b'9').contains(given))
+            {
+                self.at += 10;
+                self.block(number, &givens, missing_max);
+                return self.blocks(missing_max, true);
+            }
             self.at += 1;
+        }
+    }
+
+    /// The givens in the nine rows from this line on, or why they are not a puzzle.
+    fn puzzle(&self, first: usize) -> Result<Vec<u8>, Expected> {
+        let mut givens = Vec::new();
+        for line in first..first + 9 {
+            let content = self.content(line).ok_or_else(|| unreadable("truncated", line + 1, 1))?;
             let row = trim_end(content);
             let wrong = row.iter().take(9).position(|given| !b"123456789*.0".contains(given));
-            let wrong = wrong.or((row.len() != 9).then_some(row.len().min(9)));
-            bad = bad.or(wrong.map(|column| unreadable("bad-given", self.at, column + 1)));
+            if let Some(column) = wrong.or((row.len() != 9).then_some(row.len().min(9))) {
+                return Err(unreadable("bad-given", line + 1, column + 1));
+            }
             givens.extend_from_slice(row);
         }
+        Ok(givens)
+    }
+
+    /// Adds the solutions of a block, of which the next line is the first.
+    fn block(&mut self, solutions: u64, givens: &[u8], missing_max: u64) {
+        self.known.clear();
         for number in 0..solutions {
             let rows = (self.at..self.at + 9).map_while(|line| self.content(line));
-            let rows = rows.map(<[u8]>::to_vec).collect::<Vec<_>>();
+            let mut rows = rows.map(<[u8]>::to_vec).collect::<Vec<_>>();
             if rows.len() < 9 {
                 return self.missing(solutions - number, rows.len(), missing_max);
             }
-            let (start, end) = (self.offset(self.at), self.offset(self.at + 9));
-            let mark = bad.clone().unwrap_or_else(|| {
-                self.judged(&self.bytes[start..end], || faults(oracle::classic(&rows, &givens)))
-            });
-            self.push(start, end, number + 1 == solutions, mark);
+            let (start, mut end) = (self.offset(self.at), self.offset(self.at + 9));
+            let is_last = number + 1 == solutions;
+            let row = without_end_marks(&rows[8]).len();
+            if row < rows[8].len() && (is_last || self.at + 9 == self.lines.len()) {
+                rows[8].truncate(row);
+                end = self.offset(self.at + 8) + row;
+            }
+            let text = &self.bytes[start..end];
+            let mark = self.judged(text, || faults(oracle::classic(&rows, givens)));
+            self.push(start, end, is_last, mark);
             self.at += 9;
         }
     }
@@ -376,20 +473,32 @@ impl<'a> File<'a> {
     }
 
     fn boards(&mut self) {
+        let mut before = "the start of the file";
         while let Some(first) = self.next() {
-            let rows = (self.at..self.at + 16).map_while(|line| self.content(line));
-            let rows = rows.take_while(|row| !is_blank(row)).count();
-            let mut next = self.at + rows;
+            if is_blank(first) {
+                before = "a blank line";
+                self.at += 1;
+                continue;
+            }
+            let run = (self.at..).map_while(|line| self.content(line));
+            let run = run.take_while(|row| !is_blank(row)).count();
+            let ends_blank = self.at + run < self.lines.len();
+            let start = self.offset(self.at);
+            let is_between = ends_blank || before == "a blank line";
+            if (17..=31).contains(&run) && before != "a row" && is_between {
+                let why = unreadable("trailing-data", self.at + 17, 1);
+                self.push(start, self.offset(self.at + run), true, why);
+                self.at += run;
+                before = "a row";
+                continue;
+            }
             // The blank line that ends a board too early belongs to it.
-            if rows < 16 && next < self.lines.len() {
-                next += 1;
-            }
-            if !is_blank(first) {
-                let (start, end) = (self.offset(self.at), self.offset(next));
-                let (text, line) = (&self.bytes[start..end], self.at + 1);
-                let mark = self.judged(text, || board(text, line));
-                self.push(start, end, true, mark);
-            }
+            before = if run < 16 && ends_blank { "a blank line" } else { "a row" };
+            let next = self.at + run.min(16) + usize::from(before == "a blank line");
+            let end = self.offset(next);
+            let (text, line) = (&self.bytes[start..end], self.at + 1);
+            let mark = self.judged(text, || board(text, line));
+            self.push(start, end, true, mark);
             self.at = next;
         }
     }
