@@ -7,6 +7,7 @@ use crate::model::submission::{Name, Rules};
 use crate::pipeline::intake::Rules as InboxRules;
 use crate::service;
 use crate::store::ledger;
+use crate::store::lock::LOCK_NAME;
 use crate::store::reports::rebuild;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
@@ -125,6 +126,7 @@ impl Walk<'_> {
             Ok(entries) => entries,
             Err(source) => return self.found.errors.push(Error::io("read", folder)(source)),
         };
+        entries.retain(|entry| entry.file_name() != LOCK_NAME);
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             // `.` is how people name the folder that they are in; it says nothing about a file.

@@ -175,8 +175,8 @@ impl Locks {
                 return Err(Error::NotApart { one, other });
             }
             if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
-                let (path, lock) = (folder.to_owned(), path);
-                return Err(Error::Within { path, lock, holder: holder_in(&file) });
+                let holder = holder_in(&path, &file);
+                return Err(Error::Within { path: folder.to_owned(), lock: path, holder });
             }
         }
         Ok(())
@@ -238,7 +238,7 @@ impl Lock {
         let unlocked = match locked {
             Ok(()) => None,
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::Held { path: path.to_owned(), holder: holder_in(&file) });
+                return Err(Error::Held { path: path.to_owned(), holder: holder_in(path, &file) });
             }
             Err(TryLockError::Error(why)) if !is_of_state || has_no_locks(&why) => Some(why),
             Err(TryLockError::Error(source)) => return Err(failed(source)),
@@ -327,20 +327,30 @@ fn has_no_locks(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|error| without.contains(&error))
 }
 
-/// What the file of the lock at `path` says of its holder, on one line; `None` if it cannot be read.
+/// Who holds the lock at `path`, on one line; `None` if its file cannot be read.
 pub fn holder_at(path: &Path) -> Option<String> {
-    open_to_read(path).ok().map(|file| holder_in(&file))
+    open_to_read(path).ok().map(|file| holder_in(path, &file))
 }
 
-/// What the file of a lock says of its holder, on one line.
-fn holder_in(file: &File) -> String {
-    let mut said = Vec::new();
-    let _ = file.take(TEXT_BYTES_MAX).read_to_end(&mut said);
-    let said = String::from_utf8_lossy(&said);
-    match said.trim() {
-        "" => "a process whose id is not in the file".to_owned(),
-        said => escape::line(&said.replace('\n', ", ")).to_string(),
+/// Who holds a lock, on one line: as its file says, unless the system names another process.
+fn holder_in(path: &Path, file: &File) -> String {
+    let said = text_in(file).unwrap_or_default();
+    let is_of = |process: &u32| {
+        let start = format!("{OWN_START}{process},");
+        said.starts_with(&start)
+    };
+    let held = holders(path).unwrap_or_default();
+    match held.first() {
+        Some(process) if !held.iter().any(is_of) => format!("{OWN_START}{process}"),
+        _ if said.trim().is_empty() => "a process whose id is not in the file".to_owned(),
+        _ => escape::line(&said.trim().replace('\n', ", ")).to_string(),
     }
+}
+
+fn text_in(file: &File) -> io::Result<String> {
+    let mut said = Vec::new();
+    file.take(TEXT_BYTES_MAX).read_to_end(&mut said)?;
+    Ok(String::from_utf8_lossy(&said).into_owned())
 }
 
 /// Opens the file of a lock, or creates it so that the service can use it, even if root runs this.
@@ -391,10 +401,11 @@ impl Holder {
     ///
     /// If it cannot be read.
     pub fn of(path: &Path) -> io::Result<Option<Holder>> {
-        let said = match std::fs::read_to_string(path) {
+        let file = match open_to_read(path) {
             Err(error) if is_missing(&error) => return Ok(None),
             other => other?,
         };
+        let said = text_in(&file)?;
         let mut words = said.lines().next().unwrap_or_default().split(", ");
         let process = words.next().and_then(|word| word.strip_prefix(OWN_START)?.parse().ok());
         let address = words.find_map(|word| word.strip_prefix("at ")?.parse().ok());
@@ -416,15 +427,19 @@ impl Holder {
 /// Whether this process holds the lock at `path` now, found out without touching the lock; `None` if the
 /// system does not say.
 pub fn is_held(path: &Path, process: u32) -> Option<bool> {
+    holders(path).map(|holders| holders.contains(&process))
+}
+
+/// The processes that hold the lock at `path`, as far as they can be seen from here.
+fn holders(path: &Path) -> Option<Vec<u32>> {
     let inode = format!(":{}", path.metadata().ok()?.ino());
-    let process = process.to_string();
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     // Only the inode is compared: on some file systems this file shows another device than `stat`.
-    let is_ours = |line: &str| match line.split_ascii_whitespace().collect::<Vec<_>>()[..] {
-        [_, "FLOCK", _, _, holder, file, ..] => holder == process && file.ends_with(&inode),
-        _ => false,
+    let holder = |line: &str| match line.split_ascii_whitespace().collect::<Vec<_>>()[..] {
+        [_, "FLOCK", _, _, holder, file, ..] if file.ends_with(&inode) => holder.parse().ok(),
+        _ => None,
     };
-    Some(locks.lines().any(is_ours))
+    Some(locks.lines().filter_map(holder).collect())
 }
 
 #[cfg(test)]
@@ -488,6 +503,38 @@ mod tests {
             drop(locks);
             Locks::take(&other).expect(shared);
         }
+    }
+
+    #[test]
+    fn a_folder_that_two_services_share_by_a_link_keeps_the_second_one_out() {
+        let (root, one, mut other) = folders();
+        symlink(one.reports(), root.path().join("link")).expect("a link");
+        other.reports = root.path().join("link");
+        let _locks = Locks::take(&one).expect("the locks");
+        let error = Locks::take(&other).expect_err("a second service");
+        assert!(matches!(error, Error::Held { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_holder_that_the_file_does_not_name_is_found_in_the_system() {
+        let (_root, paths, _) = folders();
+        let path = paths.inbox().join(LOCK_NAME);
+        std::fs::write(&path, "process 1, since long ago\nroot /nowhere\n").expect("a file");
+        let file = File::open(&path).expect("the file");
+        file.lock().expect("a lock");
+        let error = Locks::take(&paths).expect_err("a lock that is held").to_string();
+        let process = format!("process {} (it holds", std::process::id());
+        assert!(error.contains(&process), "{error}");
+    }
+
+    #[test]
+    fn nobody_waits_at_a_pipe_in_the_place_of_a_lock() {
+        let (_root, paths, _) = folders();
+        let path = paths.inbox().join(LOCK_NAME);
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o600));
+        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).expect("a pipe");
+        Holder::of(&path).expect_err("a pipe");
+        assert_eq!(Locks::take(&paths).expect("the locks").unlocked().len(), 1);
     }
 
     #[test]

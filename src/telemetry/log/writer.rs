@@ -244,6 +244,10 @@ mod tests {
         }
     }
 
+    fn is_idle(state: &State) -> bool {
+        state.waiting.is_empty() && state.writing_since.is_none()
+    }
+
     #[test]
     fn what_does_not_fit_is_dropped_as_one_gap_until_there_is_room() {
         let (lines, reader) = lines(4);
@@ -262,7 +266,7 @@ mod tests {
         wait_until(&lines, |state| state.dropped == 0);
         lines.push(b"g\n");
         (0..2).for_each(|_| reader.take(Ok(2)));
-        lines.flush();
+        wait_until(&lines, is_idle);
         assert_eq!(*reader.text.lock().expect("the text"), "a\nb\nc\ng\n");
     }
 
@@ -272,7 +276,7 @@ mod tests {
         lines.push(b"long\n");
         reader.take(Ok(2));
         reader.take(Ok(3));
-        lines.flush();
+        wait_until(&lines, is_idle);
         assert_eq!(*reader.text.lock().expect("the text"), "long\n");
     }
 
@@ -302,7 +306,7 @@ mod tests {
         lines.flush();
         assert_eq!(lines.state().writing_since, Some(since));
         reader.go.send(Ok(4)).expect("the thread");
-        lines.flush();
+        wait_until(&lines, is_idle);
         assert_eq!(*reader.text.lock().expect("the text"), "one\n");
     }
 }

@@ -10,10 +10,15 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixDatagram;
 use std::sync::{Arc, Mutex};
 
-/// Standard errors that are blocked, each with what keeps it open.
+/// Standard errors that take nothing, each with what keeps it open.
 fn blocked() -> Vec<(&'static str, Box<dyn Send>, File)> {
     let ((reader, pipe), (outside, inside)) = (full_pipe(), stopped_terminal());
-    vec![("a full pipe", Box::new(reader), pipe), ("a terminal", Box::new(outside), inside)]
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    vec![
+        ("a full pipe", Box::new(reader), pipe),
+        ("a terminal", Box::new(outside), inside),
+        ("a full disk", Box::new(()), full),
+    ]
 }
 
 /// A sandbox whose service has more to log than may wait.
