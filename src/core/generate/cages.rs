@@ -75,18 +75,47 @@ impl Cages {
             1 => Cages::divided(|i| i % 9),
             2 => Cages::divided(|i| i / 27 * 3 + i % 9 / 3),
             3 => Cages::divided(|i| i),
-            _ => Cages::grown(grid, random),
+            _ => {
+                let size_max = random.within(2..10) as u32;
+                Cages::grown(grid, size_max, random)
+            }
         }
     }
 
-    /// Cages that start at random cells and grow by random neighbours with new digits.
-    fn grown(grid: &Grid, random: &mut Random) -> Cages {
+    /// Cages as people like them: mostly of two to five cells, and no digit twice on `grid`. Cells that
+    /// were left over join a neighbouring cage, if one lacks their digit.
+    pub(super) fn for_puzzle(grid: &Grid, random: &mut Random) -> Cages {
+        let size_max = random.within(3..6) as u32;
+        let mut cages = Cages::grown(grid, size_max, random);
+        let digits = |cage: Cells| each(cage).fold(0, |digits, i| digits | digit_bit(grid[i]));
+        let mut i = 0;
+        while i < cages.count {
+            let single = cages.cells[i];
+            let around = neighbours(single);
+            let takes = |cage: &Cells| {
+                cage & around != 0 && cage & single == 0 && digits(*cage) & digits(single) == 0
+            };
+            let taker = cages.cells[..cages.count].iter().position(takes);
+            match taker.filter(|_| single.count_ones() == 1) {
+                Some(taker) => {
+                    cages.cells[taker] |= single;
+                    cages.count -= 1;
+                    cages.cells[i] = cages.cells[cages.count];
+                }
+                None => i += 1,
+            }
+        }
+        cages
+    }
+
+    /// Cages that start at random cells and grow by random neighbours with new digits, up to `size_max`
+    /// cells.
+    fn grown(grid: &Grid, size_max: u32, random: &mut Random) -> Cages {
         let mut holders: [Cells; 9] = [0; 9];
         for (i, digit) in grid.iter().enumerate() {
             holders[usize::from(digit - b'1')] |= 1 << i;
         }
         let mut cages = Cages { cells: [0; CELLS_9], count: 0 };
-        let size_max = random.within(2..10) as u32;
         let mut open = ALL;
         while open != 0 {
             // 6 bits, and 7 a cell; for the ninth cell of a cage fewer are left of 64.
@@ -133,6 +162,11 @@ impl Cages {
             }
         }
         false
+    }
+
+    /// The cells of each cage.
+    pub(super) fn members(&self) -> impl Iterator<Item = impl Iterator<Item = usize>> {
+        self.cells[..self.count].iter().map(|cage| each(*cage))
     }
 
     /// How many cages there are.

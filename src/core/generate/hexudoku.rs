@@ -49,7 +49,8 @@ fn with_conflict(random: &mut Random) -> Board {
     board
 }
 
-fn solved(random: &mut Random) -> Board {
+/// A completed board without conflicts.
+pub(super) fn solved(random: &mut Random) -> Board {
     let labels = random.dice().permutation::<SIDE>();
     let mut dice = random.dice();
     let (rows, columns) = (lines::<SIDE, 4>(&mut dice), lines::<SIDE, 4>(&mut dice));

@@ -17,11 +17,13 @@ mod classic;
 mod grids;
 mod hexudoku;
 mod killer;
+mod puzzles;
 mod random;
 
 use crate::Kind;
 use alloc::vec::Vec;
 use grids::Grids;
+pub use puzzles::Puzzles;
 use random::Random;
 
 /// What a [`Generator`] makes.
