@@ -103,12 +103,22 @@ pub(super) fn killer(diagram: &Diagram, bad: &[bool; CELLS_9], ink: Ink) -> Stri
 /// A puzzle: a killer with its cages, any other one with its boxes.
 pub(super) fn puzzle(puzzle: &Puzzle) -> String {
     let is_killer = !puzzle.cages().is_empty();
-    let cell = |i: usize| match puzzle.givens()[i] {
+    drawn(puzzle, |i| match puzzle.givens()[i] {
         0 if is_killer => "   ".to_owned(),
         0 => " . ".to_owned(),
         given => format!("{:>2} ", puzzle.alphabet().name(given)),
-    };
-    if !is_killer {
+    })
+}
+
+/// A completed board of a puzzle, with a star behind each cell of `starred`.
+pub(super) fn board(puzzle: &Puzzle, digits: &[u8], starred: &[bool]) -> String {
+    let star = |i: usize| if starred[i] { '*' } else { ' ' };
+    drawn(puzzle, |i| format!("{:>2}{}", puzzle.alphabet().name(digits[i]), star(i)))
+}
+
+/// A board with its boxes, or with the cages of the puzzle and their totals.
+fn drawn(puzzle: &Puzzle, cell: impl Fn(usize) -> String) -> String {
+    if puzzle.cages().is_empty() {
         return boxed(puzzle.size(), cell, |_| String::new());
     }
     let mut totals = [None; CELLS_9];

@@ -2,8 +2,12 @@
 
 use super::Error;
 use crate::model::escape;
+use crate::puzzle::certify::prove;
 use gridmark_core::Kind;
-use gridmark_core::generate::{Generator, Options};
+use gridmark_core::generate::{Generator, Options, Puzzles};
+use gridmark_core::puzzle::text::{self, Format};
+use gridmark_core::puzzle::{Puzzle, Solutions};
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +17,9 @@ use std::process::ExitCode;
 const CASES_PER_WRITE: u64 = 512;
 /// How many solutions a classic block has by default.
 const SOLUTIONS_PER_BLOCK: u32 = 10;
+/// How many steps the proof of a puzzle may take; then one more cell is given. Counted, not timed, so
+/// that a seed gives the same puzzles on a slower machine. Most proofs take some hundred.
+const PROOF_STEPS_MAX: u32 = 20_000;
 
 /// The arguments of `gridmark generate`.
 #[derive(Debug, clap::Args)]
@@ -21,12 +28,15 @@ For example, 600 killer diagrams, a tenth of them wrong, as 60 files in 6 folder
 answers in a folder of their own:
   gridmark generate killer --cases 600 --faulty 0.1 --files 60 --folders 6 --into work --answers answers
 
+With --puzzle it makes puzzles with exactly one solution: a line each (classic), drawings with blank
+cells (killer), or boards of 16 rows (hexudoku). Their answers are the solutions.
+
 Existing files are never overwritten.")]
 pub struct Args {
     /// The kind of puzzle
     #[arg(value_parser = super::kinds())]
     kind: Kind,
-    /// How many cases: diagrams, solutions or boards
+    /// How many cases: diagrams, solutions or boards; with --puzzle, puzzles
     #[arg(long, value_name = "N")]
     cases: u64,
     /// The share of wrong cases, from 0 to 1; for hexudoku, of boards that start with conflicts
@@ -35,6 +45,9 @@ pub struct Args {
     /// The same seed gives the same bytes
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
+    /// Make puzzles with exactly one solution, not work to grade
+    #[arg(long, conflicts_with_all = ["faulty", "solutions_per_block"])]
+    puzzle: bool,
     /// How many solutions a classic block has [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     solutions_per_block: Option<u32>,
@@ -68,14 +81,15 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     check(&args)?;
     let solutions_per_block = args.solutions_per_block.unwrap_or(SOLUTIONS_PER_BLOCK);
     let options = Options { faulty: args.faulty, seed: args.seed, solutions_per_block };
-    let generator = Generator::new(args.kind, options);
     let writes = (CASES_PER_WRITE / u64::from(solutions_per_block)).max(1);
-    let mut work = Work {
-        generator,
-        cases_per_write: writes * u64::from(solutions_per_block),
-        text: Vec::new(),
-        answers: Vec::new(),
+    let (source, cases_per_write) = match args.puzzle {
+        true => (Source::Puzzles(Puzzles::new(args.kind, args.seed)), 1),
+        false => (
+            Source::Cases(Generator::new(args.kind, options)),
+            writes * u64::from(solutions_per_block),
+        ),
     };
+    let mut work = Work { source, cases_per_write, text: Vec::new(), answers: Vec::new() };
     match (&args.into, args.files) {
         (Some(into), Some(files)) => write_files(&args, into, files, &mut work)?,
         _ => {
@@ -90,9 +104,58 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A generator with its reused buffers.
+/// Where the text comes from.
+enum Source {
+    Cases(Generator),
+    Puzzles(Puzzles),
+}
+
+impl Source {
+    /// Appends `cases` cases and their answers; `is_first` if nothing stands before them.
+    fn append(&mut self, cases: u64, is_first: bool, text: &mut Vec<u8>, answers: &mut Vec<u8>) {
+        match self {
+            Source::Cases(generator) => generator.append(cases, text, answers),
+            Source::Puzzles(puzzles) => {
+                for number in 0..cases {
+                    let is_first = is_first && number == 0;
+                    append_puzzle(&puzzles.next(&mut prove_briefly), is_first, text, answers);
+                }
+            }
+        }
+    }
+}
+
+/// Counts solutions in a limited number of steps. Where the judges do not agree nothing is proved.
+fn prove_briefly(puzzle: &Puzzle) -> Solutions {
+    let steps = Cell::new(0);
+    let stop = || steps.replace(steps.get() + 1) >= PROOF_STEPS_MAX;
+    prove(puzzle, stop).unwrap_or(Solutions::Unproven(None))
+}
+
+/// Appends a puzzle as entrants get it, and its solution as a bare grid.
+fn append_puzzle(puzzle: &Puzzle, is_first: bool, text: &mut Vec<u8>, answers: &mut Vec<u8>) {
+    let append = |format, puzzle: Puzzle, to: &mut Vec<u8>| {
+        if format != Format::Line && !is_first {
+            to.push(b'\n');
+        }
+        let written = text::write(format, &[puzzle.into()]);
+        to.extend(written.expect("the format is one for its kind").bytes());
+    };
+    let (format, bare) = match puzzle.kind() {
+        Kind::Classic => (Format::Line, Format::Line),
+        Kind::Killer => (Format::Killer, Format::Line),
+        Kind::Hexudoku => (Format::Block, Format::Block),
+    };
+    append(format, puzzle.clone(), text);
+    for key in puzzle.keys() {
+        let solution = Puzzle::new(puzzle.alphabet(), key);
+        append(bare, solution.expect("a key is a completed board"), answers);
+    }
+}
+
+/// The source with its reused buffers.
 struct Work {
-    generator: Generator,
+    source: Source,
     cases_per_write: u64,
     text: Vec<u8>,
     answers: Vec<u8>,
@@ -111,7 +174,7 @@ impl Work {
             let now = left.min(self.cases_per_write);
             self.text.clear();
             self.answers.clear();
-            self.generator.append(now, &mut self.text, &mut self.answers);
+            self.source.append(now, left == cases, &mut self.text, &mut self.answers);
             write_text(&self.text)?;
             if let Some(file) = &mut answers {
                 file.write(&self.answers)?;

@@ -50,7 +50,7 @@ fn format(word: &str) -> Result<Format, UnknownFormat> {
 pub(super) fn run(args: Args) -> Result<ExitCode, Error> {
     let sources = args.reading.open(&args.file)?;
     let (names, listed): (Vec<_>, Vec<_>) =
-        sources.into_iter().map(|source| (source.name, source.listed)).unzip();
+        sources.into_iter().map(|source| (source.name(), source.listed)).unzip();
     let text = write(args.to, &listed).map_err(|error| {
         let name = names.get(error.number - 1).map_or("", String::as_str);
         Error::Convert { name: name.to_owned(), source: error }

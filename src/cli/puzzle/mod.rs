@@ -1,5 +1,6 @@
 //! `gridmark puzzle`: puzzles in every format of the field.
 
+mod certify;
 mod convert;
 mod show;
 mod source;
@@ -16,6 +17,8 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    /// Say whether puzzles have exactly one solution
+    Certify(certify::Args),
     /// Write puzzles in another format
     Convert(convert::Args),
     /// Draw puzzles
@@ -29,6 +32,7 @@ enum Command {
 /// A file cannot be read or written, or a puzzle does not fit the format.
 pub fn run(args: Args) -> Result<ExitCode, Error> {
     match args.command {
+        Command::Certify(args) => certify::run(args),
         Command::Convert(args) => convert::run(args),
         Command::Show(args) => show::run(args),
     }

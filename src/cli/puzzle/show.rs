@@ -45,7 +45,7 @@ pub(super) fn run(args: Args) -> Result<ExitCode, Error> {
 
 /// A puzzle in words and as a drawing.
 fn describe(source: &Source) -> String {
-    let Source { name, listed } = source;
+    let (name, listed) = (source.name(), &source.listed);
     let puzzle = &listed.puzzle;
     let count = |number: usize, noun: &str| {
         format!("{number} {noun}{}", if number == 1 { "" } else { "s" })

@@ -31,10 +31,19 @@ fn alphabet(word: &str) -> Result<Alphabet, UnknownAlphabet> {
 
 /// A puzzle of a file.
 pub(in crate::cli) struct Source {
-    /// The file and the number of the puzzle in it, for people: `set.sdm#3`.
-    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+    /// Which puzzle of the file it is, from 1.
+    pub number: usize,
     /// The puzzle.
     pub listed: Listed,
+}
+
+impl Source {
+    /// The file and the number of the puzzle in it, as people may name it: `set.sdm#3`.
+    pub(in crate::cli) fn name(&self) -> String {
+        format!("{}#{}", escape::path(&self.path), self.number)
+    }
 }
 
 impl Reading {
@@ -53,10 +62,8 @@ impl Reading {
         let listed = read(&bytes, alphabet, limits)
             .map_err(|source| Error::Puzzle { path: path.clone(), source })?;
         let found = listed.len();
-        let mut sources = (1..).zip(listed).map(|(number, listed): (usize, _)| Source {
-            name: format!("{}#{number}", escape::path(&path)),
-            listed,
-        });
+        let mut sources =
+            (1..).zip(listed).map(|(number, listed)| Source { path: path.clone(), number, listed });
         match number {
             None => Ok(sources.collect()),
             Some(number) => match sources.nth(number - 1) {
