@@ -6,6 +6,7 @@
 //!
 //! `benches/README.md` says what is compared with what, and lists results.
 
+mod certify;
 mod growth;
 mod judges;
 mod latency;
@@ -62,6 +63,7 @@ fn main() {
     // First, while the disk has nothing to do for anybody.
     latency::run(&plan, &mut page);
     judges::run(&plan, &mut page);
+    certify::run(&plan, &mut page);
     service::run(&plan, &mut page);
     start::run(&plan, &mut page);
     growth::run(&plan);

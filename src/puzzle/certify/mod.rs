@@ -61,6 +61,11 @@ pub fn prove(puzzle: &Puzzle, stop: impl Fn() -> bool) -> Result<Solutions, Cont
         Ok(givens) if puzzle.cages().is_empty() => search(givens, &mut || !stop()),
         _ => solver::solve(puzzle, stop),
     };
+    check(puzzle, solutions)
+}
+
+/// Whether the judges agree with what was proved.
+fn check(puzzle: &Puzzle, solutions: Solutions) -> Result<Solutions, Contradiction> {
     let (found, may_be_more) = match &solutions {
         Solutions::None => (&[][..], false),
         Solutions::One(only) => (std::slice::from_ref(only), false),

@@ -100,6 +100,8 @@ fn nonsense_options_are_refused() {
         (&["--files", "0", "--into", "d"], "0 is not in 1.."),
         (&["--files", "1", "--into", "d", "--answers", "d/a"], "must not be among submissions"),
         (&["--solutions-per-block", "0"], "0 is not in 1..=10000"),
+        (&["--puzzle", "--faulty", "0.5"], "cannot be used with"),
+        (&["--puzzle", "--solutions-per-block", "2"], "cannot be used with"),
     ] {
         let folder = folder();
         let done = gridmark(folder.path(), &[&make[..], arguments].concat(), "");

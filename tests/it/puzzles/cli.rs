@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Runs `gridmark puzzle` in a folder: exit code, standard output and standard error.
-fn run(folder: &Path, args: &[&str], input: &str) -> (Option<i32>, String, String) {
+pub(super) fn run(folder: &Path, args: &[&str], input: &str) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
     command.arg("puzzle").args(args).current_dir(folder).env_clear();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

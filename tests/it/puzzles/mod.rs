@@ -1,5 +1,6 @@
 //! Puzzles: every format in which they are read and written.
 
+mod certify;
 mod cli;
 mod documents;
 mod kit;
