@@ -222,7 +222,8 @@ fn start(
         None => {
             let message = format!(
                 "expected a killer drawing (`+---+...`), the number of solutions of a classic \
-                 puzzle, or a hexudoku row of 16 of `0`-`9`, `A`-`F` and `-`, found {}",
+                 puzzle (1 to 99999999), or a hexudoku row of 16 of `0`-`9`, `A`-`F` and `-`, \
+                 found {}",
                 Quoted(content)
             );
             lines.push_unreadable(

@@ -125,7 +125,7 @@ fn an_unreadable_case_shows_its_line_and_column() {
 submission     case  kind      verdict     answer  faults
 a.txt             1  -         unreadable  -            -
 
-    line 1, column 1: expected a killer drawing (`+---+...`), the number of solutions of a classic puzzle, or a hexudoku row of 16 of `0`-`9`, `A`-`F` and `-`, found `Dear judges,`
+    line 1, column 1: expected a killer drawing (`+---+...`), the number of solutions of a classic puzzle (1 to 99999999), or a hexudoku row of 16 of `0`-`9`, `A`-`F` and `-`, found `Dear judges,`
     | Dear judges,
     | ^
 
@@ -275,7 +275,7 @@ submission,attempt,case,kind,verdict,answer,filled,blank,fault,at,faults,detail
 '=h.txt,1,1,hexudoku,counted,236,236,18,,,0,the board starts with 2 conflicts
 team 7/c.txt,1,1,classic,correct,Y,,,,,0,
 team 7/c.txt,1,2,classic,wrong,N,,,not-a-digit,r1c9,1,r1c9 is blank
-x.txt,1,1,,unreadable,,,,unknown-format,,0,"line 1, column 1: expected a killer drawing (`+---+...`), the number of solutions of a classic puzzle, or a hexudoku row of 16 of `0`-`9`, `A`-`F` and `-`, found `Dear ""judges"",`"
+x.txt,1,1,,unreadable,,,,unknown-format,,0,"line 1, column 1: expected a killer drawing (`+---+...`), the number of solutions of a classic puzzle (1 to 99999999), or a hexudoku row of 16 of `0`-`9`, `A`-`F` and `-`, found `Dear ""judges"",`"
 "#);
 
     // A file that is there is not overwritten, and nothing is graded beside it.

@@ -1,4 +1,5 @@
-//! Damage to a killer diagram costs that diagram alone: all others keep their marks.
+//! Damage to a killer diagram costs that diagram alone, and damage to a classic block that block, or the
+//! next one too if a row is missing: all others keep their marks.
 
 use super::*;
 use proptest::prelude::*;
@@ -145,6 +146,126 @@ proptest! {
     #[test]
     fn a_line_that_is_missing_costs_one_diagram(seed: u64) {
         check_damage(seed, Sort::LineLess);
+    }
+}
+
+/// What happens to the lines of a classic block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum BlockDamage {
+    RowLess,
+    RowMore,
+    RowBroken,
+    PuzzleRow,
+    NumberBehind,
+}
+
+/// A block with some right and some wrong solutions, of which rows may have lost blanks at their ends.
+fn any_block(chance: &mut Chance) -> Lines {
+    let solution = correct_grid(chance);
+    let open = chance.pick(b".*0");
+    let mut givens = solution.iter().map(|digit| if chance.one_in(3) { *digit } else { open });
+    let mut givens = givens.by_ref().collect::<Vec<_>>();
+    givens[72 + chance.below(9)] = open;
+    let mut solutions = vec![solution; 1 + chance.below(3)];
+    let number = chance.below(solutions.len());
+    if chance.one_in(3) {
+        solutions[number].swap(chance.below(81), chance.below(81));
+    }
+    let mut lines = lines_of(std::str::from_utf8(&block(&givens, &solutions)).unwrap());
+    if chance.one_in(2) {
+        let row = 10 + chance.below(lines.len() - 10);
+        let kept = 1 + chance.below(8);
+        lines[row].splice(kept..9, []);
+    }
+    lines
+}
+
+/// Damages a block. Returns whether the next block may be lost with it.
+fn damage_block(sort: BlockDamage, lines: &mut Lines, chance: &mut Chance) -> bool {
+    let row = 10 + chance.below(lines.len() - 10);
+    match sort {
+        BlockDamage::RowLess => drop(lines.remove(row)),
+        BlockDamage::RowMore => {
+            let more =
+                (0..1 + chance.below(11)).map(|_| chance.pick(b"0123456789")).collect::<Vec<_>>();
+            lines.insert(row + chance.below(2), [&more[..], b"\n"].concat());
+        }
+        BlockDamage::RowBroken => {
+            let length = lines[row].len() - 1;
+            let rest = lines[row].split_off(chance.below(length + 1));
+            lines[row].push(b'\n');
+            lines.insert(row + 1, rest);
+        }
+        BlockDamage::PuzzleRow => {
+            let row = 1 + chance.below(9);
+            let at = 1 + chance.below(8);
+            match chance.below(3) {
+                0 => lines[row][at] = b'x',
+                1 => lines[row].insert(at, b'1'),
+                _ => {
+                    let rest = lines[row].split_off(at);
+                    lines[row].push(b'\n');
+                    lines.insert(row + 1, rest);
+                }
+            }
+        }
+        BlockDamage::NumberBehind => lines.push(b"7\n".into()),
+    }
+    sort == BlockDamage::RowLess
+}
+
+/// A file of some blocks of which one is damaged.
+fn check_block_damage(seed: u64, sort: BlockDamage) {
+    let chance = &mut Chance(seed);
+    let mut blocks = (0..2 + chance.below(4)).map(|_| any_block(chance)).collect::<Vec<_>>();
+    let marks = |blocks: &[Lines]| {
+        let graded = grade(None, Limits::default(), &blocks.concat().concat());
+        graded.into_iter().map(|case| case.mark).collect::<Vec<_>>()
+    };
+    let number = chance.below(blocks.len());
+    let before = marks(&blocks[..number]);
+    let (behind, next) = (marks(&blocks), blocks.len().min(number + 2));
+    let solutions = |blocks: &[Lines]| blocks.iter().map(|lines| (lines.len() - 10) / 9).sum();
+    let (all_behind, but_next): (usize, usize) =
+        (solutions(&blocks[number + 1..]), solutions(&blocks[next..]));
+    let cases_max = behind.len() + 2;
+    let costs_next = damage_block(sort, &mut blocks[number], chance);
+    let kept = if costs_next { but_next } else { all_behind };
+    let after = marks(&blocks);
+    let context =
+        format!("{sort:?} in block {number}:\n{}", blocks.concat().concat().escape_ascii());
+    assert!(if number == 0 { true } else { after.starts_with(&before) }, "{context}");
+    assert!(after.ends_with(&behind[behind.len() - kept..]), "{context}");
+    // A block that ends inside the file's last one has more missing solutions than it has.
+    assert!(after.len() <= cases_max, "{} cases: {context}", after.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: rounds(), ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_row_that_is_missing_costs_two_blocks(seed: u64) {
+        check_block_damage(seed, BlockDamage::RowLess);
+    }
+
+    #[test]
+    fn a_row_too_many_costs_one_block(seed: u64) {
+        check_block_damage(seed, BlockDamage::RowMore);
+    }
+
+    #[test]
+    fn a_row_that_is_broken_in_two_costs_one_block(seed: u64) {
+        check_block_damage(seed, BlockDamage::RowBroken);
+    }
+
+    #[test]
+    fn a_puzzle_that_is_damaged_costs_one_block(seed: u64) {
+        check_block_damage(seed, BlockDamage::PuzzleRow);
+    }
+
+    #[test]
+    fn a_number_behind_a_block_costs_no_other_block(seed: u64) {
+        check_block_damage(seed, BlockDamage::NumberBehind);
     }
 }
 
