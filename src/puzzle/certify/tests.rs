@@ -102,6 +102,11 @@ fn some_of(board: &[u8], kept: &[bool]) -> Vec<u8> {
     board.iter().zip(kept).map(|(digit, kept)| if *kept { *digit } else { 0 }).collect()
 }
 
+/// Whether the lint calls it an error; what it does has no solution.
+fn has_error(puzzle: &Puzzle) -> bool {
+    lint(puzzle).iter().any(|finding| finding.flaw.is_error())
+}
+
 /// A division into cages: each cell starts a cage, or joins that of its left or upper neighbour.
 fn cages_of(joins: &[u8], longest: usize) -> Vec<Vec<u8>> {
     let mut cages: Vec<Vec<u8>> = Vec::new();
@@ -140,6 +145,7 @@ proptest! {
         let solved = solver::solve(&puzzle, never);
         prop_assert_eq!(count(&searched), naive(&puzzle));
         prop_assert_eq!(count(&searched), count(&solved));
+        prop_assert!(!has_error(&puzzle) || count(&searched) == 0);
         if let (Solutions::One(one), Solutions::One(other)) = (&searched, &solved) {
             prop_assert_eq!(one, other);
         }
@@ -165,6 +171,7 @@ proptest! {
         // Cages that are joined like this may repeat a digit of the board: then there is no solution,
         // or another one.
         prop_assert_eq!(count(&solved), naive(&puzzle));
+        prop_assert!(!has_error(&puzzle) || count(&solved) == 0);
     }
 
     #[test]
@@ -179,6 +186,7 @@ proptest! {
         let puzzle = Puzzle::new(Alphabet::ZeroToF, &givens).expect("a puzzle");
         let solved = prove(&puzzle, never).expect("the judges agree");
         prop_assert_eq!(count(&solved), naive(&puzzle));
+        prop_assert!(!has_error(&puzzle) || count(&solved) == 0);
     }
 
     /// A killer whose cages have one cell each is a classic puzzle.
@@ -229,8 +237,7 @@ fn generated_puzzles_have_the_solution_that_they_were_made_from() {
             assert_eq!(puzzle.kind(), kind);
             let solution = Solutions::One(puzzle.keys()[0].clone());
             assert_eq!(solver::solve(&puzzle, never), solution);
-            let findings = lint(&puzzle);
-            assert!(!findings.iter().any(|finding| finding.flaw.is_error()), "{findings:?}");
+            assert!(!has_error(&puzzle), "{puzzle:?}");
             without_givens += u32::from(puzzle.givens().iter().all(|given| *given == 0));
         }
         assert_eq!(without_givens > 0, kind == Kind::Killer, "{kind}: {without_givens}");
