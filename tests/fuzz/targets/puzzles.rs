@@ -1,8 +1,13 @@
 //! Files of puzzles.
 
+use gridmark::puzzle::certify::prove;
 use gridmark::puzzle::{Format, Limits, read, write};
 use gridmark_core::puzzle::text::{Listed, Place};
-use gridmark_core::puzzle::{Alphabet, Puzzle};
+use gridmark_core::puzzle::{Alphabet, Puzzle, Solutions, lint};
+use std::cell::Cell;
+
+/// After how many steps a proof is stopped.
+const PROOF_STEPS_MAX: u32 = 300;
 
 /// A file of any bytes is refused with a place inside it, or gives puzzles that are the same when they
 /// are written in any format and read back.
@@ -18,6 +23,7 @@ pub fn puzzles(bytes: &[u8]) {
             for format in Format::all() {
                 written(format, &listed);
             }
+            proved(&listed[0].puzzle);
         }
         Err(error) => {
             assert!(error.number > 0 && !error.message.is_empty());
@@ -26,6 +32,15 @@ pub fn puzzles(bytes: &[u8]) {
             assert!((1..=ends + 1).contains(&line), "{error}");
         }
     }
+}
+
+/// A proof contradicts neither the judges nor the lint, whether it ends by itself or is stopped.
+fn proved(puzzle: &Puzzle) {
+    let steps = Cell::new(0);
+    let stop = || steps.replace(steps.get() + 1) >= PROOF_STEPS_MAX;
+    let solutions = prove(puzzle, stop).expect("the judges agree");
+    let has_error = lint(puzzle).iter().any(|finding| finding.flaw.is_error());
+    assert!(!has_error || matches!(solutions, Solutions::None | Solutions::Unproven(None)));
 }
 
 /// What is written is read back. A format may refuse a puzzle, but not its own.
