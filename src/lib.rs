@@ -9,6 +9,7 @@
 //! - [`config`]: settings, each with its origin.
 //! - [`telemetry`]: every event with its log line and its metric; health.
 //! - [`store`]: what lasts: ledger, archive, reports.
+//! - [`event`]: the tournament: what an event folder defines.
 //! - [`pipeline`]: the stages: intake, queue, grading, publish.
 //! - [`service`]: starts, connects and drains the stages; HTTP for machines.
 //! - [`audit`]: checks from outside: verify, backup, doctor.
@@ -21,6 +22,7 @@
 pub mod audit;
 pub mod cli;
 pub mod config;
+pub mod event;
 pub mod model;
 pub mod pipeline;
 pub mod puzzle;

@@ -10,6 +10,7 @@ mod command;
 mod config;
 mod core_kit;
 mod documents;
+mod event;
 mod explaining;
 mod fuzz;
 mod generate;

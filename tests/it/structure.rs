@@ -7,8 +7,18 @@ use std::path::{Path, PathBuf};
 
 /// The rooms under `src`, from the ground up: each may use those before it. `src/core` is a crate of
 /// its own, so the compiler sees to it.
-const ROOMS: [&str; 9] =
-    ["puzzle", "model", "config", "telemetry", "store", "pipeline", "service", "audit", "cli"];
+const ROOMS: [&str; 10] = [
+    "puzzle",
+    "model",
+    "config",
+    "telemetry",
+    "store",
+    "event",
+    "pipeline",
+    "service",
+    "audit",
+    "cli",
+];
 
 /// The stages under `src/pipeline`: none of them names another.
 const STAGES: [&str; 3] = ["intake", "grading", "publish"];
@@ -26,9 +36,11 @@ const HOMES: &[(&str, &[&str])] = &[
     ("lz_str", &["puzzle"]),
     ("metrics", &["telemetry"]),
     ("notify", &["pipeline::intake"]),
+    ("regex", &["event"]),
     ("rusqlite", &["store::ledger"]),
-    ("toml", &["config"]),
+    ("toml", &["config", "event"]),
     ("tracing", &["telemetry"]),
+    ("unicode_normalization", &["event"]),
 ];
 
 fn root() -> PathBuf {

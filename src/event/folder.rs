@@ -1,0 +1,163 @@
+//! The files of an event folder, read once and kept together: what is judged by is what has this hash.
+
+use super::problem::Problems;
+use crate::model::escape;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// How deep folders may lie in it.
+const DEPTH_MAX: usize = 4;
+
+/// How many files it may hold.
+const FILES_MAX: usize = 10_000;
+
+/// How many bytes all of them may have.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// The files of an event folder, by their paths from it, with `/` between folders.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folder {
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+/// Why an event folder cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or folder in it cannot be read.
+    #[error("cannot read {path}")]
+    Read {
+        /// The file or folder.
+        path: String,
+        /// The cause.
+        source: io::Error,
+    },
+    /// There is too much in it.
+    #[error(
+        "{path} holds {what}, which is too much for an event folder: keep other files elsewhere"
+    )]
+    TooLarge {
+        /// The folder.
+        path: String,
+        /// How much.
+        what: String,
+    },
+}
+
+impl Folder {
+    /// Reads a folder. Names that begin with a dot or end in `~` are ignored, and so is what is neither a file
+    /// nor a folder; links are followed.
+    ///
+    /// # Errors
+    ///
+    /// If a file or folder cannot be read, or there is too much.
+    pub fn read(folder: &Path) -> Result<Folder, Error> {
+        let mut files = BTreeMap::new();
+        let mut bytes = 0;
+        collect(folder, folder, "", 0, &mut files, &mut bytes)?;
+        Ok(Folder { files })
+    }
+
+    /// A folder with these files, by their paths.
+    pub fn of(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Folder {
+        Folder { files: files.into_iter().collect() }
+    }
+
+    /// A file.
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        self.files.get(name).map(Vec::as_slice)
+    }
+
+    /// All files, by their paths.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
+    }
+
+    /// The hash of all names and bytes.
+    pub fn hash(&self) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        for (name, bytes) in &self.files {
+            for part in [name.as_bytes(), bytes] {
+                hasher.update(&(part.len() as u64).to_le_bytes());
+                hasher.update(part);
+            }
+        }
+        hasher.finalize()
+    }
+
+    /// A text file, without a byte-order mark. What is missing or no UTF-8 is a problem.
+    pub(super) fn text(&self, name: &str, problems: &Problems) -> Option<&str> {
+        let Some(bytes) = self.get(name) else {
+            problems.add(name, None, "there is no such file; create it");
+            return None;
+        };
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Some(text.strip_prefix('\u{feff}').unwrap_or(text)),
+            Err(error) => {
+                let line = line_at(bytes, error.valid_up_to());
+                problems.add(name, Some(line), "this is not UTF-8 text; save the file as UTF-8");
+                None
+            }
+        }
+    }
+
+    /// The names of the folders in a folder of it, which ends in `/`.
+    pub(super) fn folders_in<'a>(&'a self, folder: &'a str) -> Vec<&'a str> {
+        let inside = self.files.keys().filter_map(|name| name.strip_prefix(folder));
+        let mut names: Vec<&str> =
+            inside.filter_map(|name| Some(name.split_once('/')?.0)).collect();
+        names.dedup();
+        names
+    }
+}
+
+/// The line, from 1, of the byte at `offset`.
+pub(super) fn line_at(text: &[u8], offset: usize) -> usize {
+    text[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+fn collect(
+    root: &Path,
+    folder: &Path,
+    within: &str,
+    depth: usize,
+    files: &mut BTreeMap<String, Vec<u8>>,
+    bytes: &mut u64,
+) -> Result<(), Error> {
+    let too_large = |what: String| Error::TooLarge { path: escape::path(root).to_string(), what };
+    let read = |path: &Path| {
+        let path = escape::path(path).to_string();
+        move |source| Error::Read { path, source }
+    };
+    if depth > DEPTH_MAX {
+        return Err(too_large(format!("folders that lie more than {DEPTH_MAX} deep")));
+    }
+    for entry in std::fs::read_dir(folder).map_err(read(folder))? {
+        let entry = entry.map_err(read(folder))?;
+        let path = entry.path();
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') || name.ends_with('~') {
+            continue;
+        }
+        let name = if within.is_empty() { name.into_owned() } else { format!("{within}/{name}") };
+        let metadata = std::fs::metadata(&path).map_err(read(&path))?;
+        if metadata.is_dir() {
+            collect(root, &path, &name, depth + 1, files, bytes)?;
+        } else if metadata.is_file() {
+            let mut content = Vec::new();
+            let most = BYTES_MAX - *bytes + 1;
+            let file = File::open(&path).map_err(read(&path))?;
+            *bytes += file.take(most).read_to_end(&mut content).map_err(read(&path))? as u64;
+            files.insert(name, content);
+        }
+        if *bytes > BYTES_MAX {
+            return Err(too_large(format!("more than {} MiB", BYTES_MAX >> 20)));
+        }
+        if files.len() > FILES_MAX {
+            return Err(too_large(format!("more than {FILES_MAX} files")));
+        }
+    }
+    Ok(())
+}

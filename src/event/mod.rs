@@ -1,0 +1,19 @@
+//! The tournament: what an event folder defines.
+//!
+//! A folder holds everything that is decided before the day: who takes part, in which rounds, for which puzzles,
+//! and by which rules. It is read whole and checked whole: one that is wrong is refused with everything that is
+//! wrong in it, and the one before stays in force. Its files have one hash together, by which judgements say what
+//! they were made with.
+
+mod definition;
+mod folder;
+mod names;
+mod problem;
+mod read;
+mod section;
+
+pub use definition::{Entrant, Event, Round, RoundPuzzle, See, Status, Times, Timing, When};
+pub use folder::{Error, Folder};
+pub use names::{Names, Owner, Unmatched};
+pub use problem::Problem;
+pub use read::read;

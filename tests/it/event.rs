@@ -1,0 +1,376 @@
+//! Event folders: what they define, whose entry a name is, and everything that is wrong with them.
+
+use gridmark::event::{Event, Folder, Owner, Problem, Status, Timing, read};
+use gridmark::model::submission::Name;
+use gridmark_core::Kind;
+use gridmark_core::scoring::{InTime, LateRule, Points};
+
+const LINE: &str =
+    "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79\n";
+const SOLVED: &str =
+    "534678912672195348198342567859761423426853791713924856961537284287419635345286179";
+
+const EVENT: &str = r#"
+format = 1
+id = "open-2026"
+name = "Open 2026"
+time_zone = "Europe/Prague"
+
+[[submissions.pattern]]
+path = '^(?<round>[^/]+)/(?<puzzle>[^/]+)/(?<entrant>[^/.]+)\.\w+$'
+[[submissions.pattern]]
+path = '^(?<entrant>[^/]+)/(?<round>r\d+)-(?<puzzle>p\d+)\.\w+$'
+
+[ranking]
+break_by = ["points", "last-gain", "best-round"]
+
+[publish]
+freeze_before_end = "10m"
+protest = "30m"
+"#;
+
+const POLICIES: &str = r#"
+[gp]
+credit = "all-or-nothing"
+which = "last"
+bonus = { per_full_minute = 10, needs = "all-correct" }
+
+[lmg]
+which = "best"
+wrong_penalty = 5
+late = { grace = "5m", penalty = 2.5, per = "started-minute" }
+"#;
+
+const ROUND: &str = r#"
+name = "Classics"
+start = 2026-11-30T11:00:00
+duration = "60m"
+timing = "sheet"
+policy = "lmg"
+late = "grace"
+
+[[puzzle]]
+id = "p1"
+kind = "classic"
+points = 35
+givens = "p1.sdm#2"
+unique = true
+
+[[puzzle]]
+id = "p2"
+kind = "killer"
+points = 62.5
+givens = "p2.killer"
+marked = ["row 3", "column 7", "r1c1"]
+unique = true
+"#;
+
+const ROSTER: &str = "\u{feff}Name;ID;group;status\nEntrant One;007;open;\n\"Entrant; Two\";102;u18;in\n=SUM(A1);B-1;;unofficial\n";
+
+const TIMES: &str = "entrant,start,extra,finished\n102,11:05,15m,\n7,,,11:48:30\n";
+
+/// A killer whose cages are the pairs of cells of each row, with the ninth by itself.
+fn killer() -> String {
+    let digits = SOLVED.as_bytes();
+    let mut text = String::from("3x3::k:");
+    let mut cage = 0;
+    for row in 0..9 {
+        for column in 0..9 {
+            let start = column - column % 2;
+            let cells = if start == 8 { start..=start } else { start..=start + 1 };
+            let sum: u32 = cells.map(|cell| u32::from(digits[row * 9 + cell] - b'0')).sum();
+            text += &format!("{}:", sum * 256 + cage);
+            cage += u32::from(column == 8 || column % 2 == 1);
+        }
+    }
+    text + "\n"
+}
+
+fn folder(change: impl Fn(&str, String) -> String) -> Folder {
+    let files = [
+        ("event.toml", EVENT.to_owned()),
+        ("policies.toml", POLICIES.to_owned()),
+        ("entrants.csv", ROSTER.to_owned()),
+        ("rounds/r1/round.toml", ROUND.to_owned()),
+        ("rounds/r1/times.csv", TIMES.to_owned()),
+        ("rounds/r1/p1.sdm", LINE.repeat(2)),
+        ("rounds/r1/p2.killer", killer()),
+    ];
+    Folder::of(files.map(|(name, text)| (name.to_owned(), change(name, text).into_bytes())))
+}
+
+fn good() -> Event {
+    read(&folder(|_, text| text)).unwrap_or_else(|problems| panic!("{problems:#?}"))
+}
+
+/// The problems of a folder in which `from` is replaced by `to` in a file.
+fn problems_with(file: &str, from: &str, to: &str) -> Vec<String> {
+    let changed = folder(|name, text| {
+        assert!(name != file || text.contains(from), "{file} does not hold {from}");
+        if name == file { text.replacen(from, to, 1) } else { text }
+    });
+    let problems = read(&changed).err().unwrap_or_default();
+    problems.iter().map(Problem::to_string).collect()
+}
+
+#[test]
+fn a_folder_defines_entrants_rounds_puzzles_and_rules() {
+    let event = good();
+    let entrants: Vec<_> =
+        event.entrants.iter().map(|one| (&*one.id, &*one.name, &*one.group, one.status)).collect();
+    let expected = [
+        ("007", "Entrant One", "open", Status::In),
+        ("102", "Entrant; Two", "u18", Status::In),
+        ("B-1", "=SUM(A1)", "", Status::Unofficial),
+    ];
+    assert_eq!(entrants, expected);
+    assert_eq!(event.freeze_before_end_ms, Some(600_000));
+    let [round] = &event.rounds[..] else { panic!("one round") };
+    // Eleven in Prague is ten in UTC.
+    assert_eq!(
+        round.start_ms,
+        "2026-11-30T10:00:00Z".parse::<jiff::Timestamp>().unwrap().as_millisecond()
+    );
+    assert_eq!((round.timing, round.duration_ms), (Timing::Sheet, 3_600_000));
+    let LateRule::Grace(grace) = round.late else { panic!("a time of grace") };
+    assert_eq!(grace.penalty_per_started_minute, Points::milli(2_500));
+    let [classic, killer] = &round.puzzles[..] else { panic!("two puzzles") };
+    assert_eq!((classic.puzzle.kind(), classic.points), (Kind::Classic, Points::whole(35)));
+    assert_eq!(classic.source, ("rounds/r1/p1.sdm".to_owned(), 2));
+    assert_eq!((killer.puzzle.kind(), killer.points), (Kind::Killer, Points::milli(62_500)));
+    assert_eq!(killer.puzzle.cages().len(), 45);
+    let marked: Vec<String> = killer.puzzle.marked().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        (marked.len(), &*marked[0], &*marked[9], &*marked[18]),
+        (19, "r3c1", "r1c7", "r1c1")
+    );
+}
+
+#[test]
+fn a_sheet_of_times_moves_starts_and_adds_time() {
+    let event = good();
+    let round = &event.rounds[0];
+    assert_eq!(round.times[&0].finished_ms, Some(round.start_ms + (48 * 60 + 30) * 1000));
+    let clock = round.clock(1, &[]);
+    assert_eq!((clock.start_ms, clock.duration_ms), (round.start_ms + 300_000, 75 * 60_000));
+    assert_eq!(clock.in_time(round.start_ms + 80 * 60_000), InTime::Yes);
+    assert_eq!(clock.in_time(round.start_ms + 80 * 60_000 + 1), InTime::Grace);
+    assert_eq!(round.clock(2, &[]).start_ms, round.start_ms);
+}
+
+#[test]
+fn a_name_is_an_entry_whatever_its_case_its_form_and_its_zeros() {
+    let names = good().names;
+    let owner = |name: &str| names.owner(&Name::from_bytes(name.as_bytes().to_vec()));
+    let of = |entrant, puzzle| Ok(Owner { entrant, round: 0, puzzle });
+    assert_eq!(owner("r1/p1/007.txt"), of(0, 0));
+    assert_eq!(owner("R1/P2/7.TXT"), of(0, 1));
+    assert_eq!(owner("r1/p1/０００７.txt"), of(0, 0));
+    assert_eq!(owner("b-1/r1-p2.killer"), of(2, 1));
+    let why = |name: &str| {
+        let why = owner(name).expect_err(name);
+        (why.to_string(), why.nearest())
+    };
+    let nobody =
+        |message: &str, nearest: Option<&str>| (message.to_owned(), nearest.map(str::to_owned));
+    assert_eq!(why("notes.txt"), nobody("its name fits no pattern of event.toml", None));
+    assert_eq!(why("r1/p1/120.txt"), nobody("there is no entrant `120`", Some("entrant 102")));
+    assert_eq!(why("r1/p9/102.txt"), nobody("there is no puzzle `p9`", Some("puzzle p1")));
+    assert_eq!(why("r2/p1/102.txt"), nobody("there is no round `r2`", Some("round r1")));
+    assert!(names.owner(&Name::from_bytes(b"r1/p1/\xff.txt".to_vec())).is_err());
+}
+
+#[test]
+fn ids_may_be_case_sensitive() {
+    let exact = folder(|name, text| match name {
+        "event.toml" => format!("{text}\n[submissions]\ncase = \"exact\"\n"),
+        "entrants.csv" => format!("{text}x;b-1;;\n"),
+        _ => text,
+    });
+    let names = read(&exact).expect("it is good").names;
+    assert_eq!((names.entrant("B-1"), names.entrant("b-1")), (Some(2), Some(3)));
+}
+
+#[test]
+fn the_hash_of_a_folder_changes_with_every_byte_and_name() {
+    let hash = |change: &dyn Fn(&str, String) -> String| folder(change).hash();
+    let plain = hash(&|_, text| text);
+    assert_eq!(plain, hash(&|_, text| text));
+    assert_ne!(plain, hash(&|name, text| if name == "entrants.csv" { text + "\n" } else { text }));
+}
+
+#[test]
+fn each_mistake_is_reported_with_its_file_and_line() {
+    for (file, from, to, expected) in [
+        ("event.toml", "format = 1", "format = 2", "event.toml:2: this is format 2"),
+        ("event.toml", "id = \"open-2026\"", "", "event.toml:1: `id` is missing"),
+        ("event.toml", "open-2026", "open 2026", "event.toml:3: this is no id"),
+        (
+            "event.toml",
+            "Europe/Prague",
+            "Europe/Brno",
+            "event.toml:5: `Europe/Brno` is no time zone",
+        ),
+        (
+            "event.toml",
+            "(?<round>[^/]+)",
+            "([^/]+)",
+            "event.toml:8: the pattern has no group `(?<round>...)`",
+        ),
+        ("event.toml", "[^/.]+)", "[^/.]+", "event.toml:8: this is no regular expression"),
+        ("event.toml", "\"best-round\"", "\"luck\"", "event.toml:13: `break_by` has to be a list"),
+        (
+            "event.toml",
+            "freeze_before_end",
+            "freeze_befor_end",
+            "event.toml:16: `freeze_befor_end` is not known here; did you mean `freeze_before_end`?",
+        ),
+        (
+            "event.toml",
+            "\"10m\"",
+            "\"ten\"",
+            "event.toml:16: `freeze_before_end` is \"ten\"; expected a duration",
+        ),
+        (
+            "policies.toml",
+            "\"last\"",
+            "\"lucky\"",
+            "policies.toml:4: `which` is \"lucky\"; expected one of",
+        ),
+        (
+            "policies.toml",
+            "wrong_penalty = 5",
+            "wrong_penalty = -5",
+            "policies.toml:9: `wrong_penalty` is below zero",
+        ),
+        (
+            "policies.toml",
+            "penalty = 2.5",
+            "penalty = 2.5005",
+            "policies.toml:10: `penalty` is 2.5005; expected points",
+        ),
+        ("policies.toml", "[gp]", "[gp", "policies.toml:2: "),
+        (
+            "policies.toml",
+            "\"all-or-nothing\"",
+            "\"ladder\"",
+            "policies.toml:2: `percent` is missing",
+        ),
+        (
+            "rounds/r1/round.toml",
+            "2026-11-30T11:00:00",
+            "\"noon\"",
+            "rounds/r1/round.toml:3: `start` is \"noon\"; expected a date and time",
+        ),
+        (
+            "rounds/r1/round.toml",
+            "duration = \"60m\"",
+            "",
+            "rounds/r1/round.toml:1: `duration` is missing",
+        ),
+        (
+            "rounds/r1/round.toml",
+            "policy = \"lmg\"",
+            "policy = \"lgm\"",
+            "rounds/r1/round.toml:6: there is no policy `lgm` in policies.toml; known are `gp` and `lmg`",
+        ),
+        (
+            "rounds/r1/round.toml",
+            "policy = \"lmg\"",
+            "policy = \"gp\"",
+            "rounds/r1/round.toml:7: the policy of this round has no `late`",
+        ),
+        (
+            "rounds/r1/round.toml",
+            "id = \"p2\"",
+            "id = \"P1\"",
+            "rounds/r1/round.toml:16: there is a puzzle `P1` already",
+        ),
+        (
+            "rounds/r1/round.toml",
+            "p1.sdm#2",
+            "p1.sdm",
+            "rounds/r1/round.toml:13: rounds/r1/p1.sdm holds 2 puzzles; say which",
+        ),
+        (
+            "rounds/r1/round.toml",
+            "p1.sdm#2",
+            "p1.sdm#3",
+            "rounds/r1/round.toml:13: rounds/r1/p1.sdm has no puzzle 3; it holds 2",
+        ),
+        (
+            "rounds/r1/round.toml",
+            "p2.killer",
+            "p3.killer",
+            "rounds/r1/round.toml:20: there is no file rounds/r1/p3.killer",
+        ),
+        (
+            "rounds/r1/round.toml",
+            "kind = \"classic\"",
+            "kind = \"killer\"",
+            "rounds/r1/round.toml:11: the puzzle in rounds/r1/p1.sdm is of kind classic",
+        ),
+        (
+            "rounds/r1/round.toml",
+            "\"row 3\"",
+            "\"row 10\"",
+            "rounds/r1/round.toml:21: expected rows, columns, boxes and cells",
+        ),
+        (
+            "rounds/r1/round.toml",
+            "\"r1c1\"]\nunique = true",
+            "\"r1c1\"]",
+            "rounds/r1/round.toml:16: an entry of marked cells needs a solution",
+        ),
+        ("rounds/r1/p1.sdm", "53", "5", "rounds/r1/p1.sdm:1: line 1, column 1: expected"),
+        ("rounds/r1/times.csv", "102", "103", "rounds/r1/times.csv:2: there is no entrant `103`"),
+        ("rounds/r1/times.csv", "15m", "15", "rounds/r1/times.csv:2: `15` is no extra time"),
+        (
+            "rounds/r1/times.csv",
+            "11:48:30",
+            "lunch",
+            "rounds/r1/times.csv:3: `lunch` is no finished",
+        ),
+        ("entrants.csv", "102", "1 2", "entrants.csv:3: `1 2` is no id"),
+        ("entrants.csv", "B-1", "007", "entrants.csv:4: `007` is in line 2 already"),
+        ("entrants.csv", "unofficial", "vip", "entrants.csv:4: `vip` is no status; use one of"),
+        ("entrants.csv", "ID", "Nr", "entrants.csv:1: no column is called `id`"),
+    ] {
+        let problems = problems_with(file, from, to);
+        assert!(
+            problems.iter().any(|problem| problem.starts_with(expected)),
+            "{from} -> {to} in {file}: {problems:#?}"
+        );
+    }
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once() {
+    let bad = folder(|name, text| match name {
+        "event.toml" => text.replace("Europe/Prague", "Moon/Base").replace("\"10m\"", "10"),
+        "policies.toml" => text.replace("\"last\"", "\"lucky\""),
+        "rounds/r1/round.toml" => {
+            text.replace("p1.sdm#2", "p1.sdm#9").replace("\"60m\"", "\"-5m\"")
+        }
+        "entrants.csv" => text.replace("unofficial", "vip"),
+        _ => text,
+    });
+    let problems = read(&bad).expect_err("it is bad");
+    let files: Vec<&str> = problems.iter().map(|problem| &*problem.file).collect();
+    let round = "rounds/r1/round.toml";
+    let expected = ["entrants.csv", "event.toml", "event.toml", "policies.toml", round, round];
+    assert_eq!(files, expected, "{problems:#?}");
+}
+
+#[test]
+fn an_empty_folder_says_what_is_missing() {
+    let problems = read(&Folder::default()).expect_err("it is empty");
+    let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
+    assert_eq!(
+        lines,
+        [
+            "event.toml: there is no such file; create it",
+            "policies.toml: there is no such file; create it",
+        ]
+    );
+}
