@@ -8,6 +8,7 @@ pub mod completions;
 pub mod config;
 pub mod doctor;
 mod draw;
+pub mod event;
 pub mod fill;
 pub mod generate;
 pub mod grade;
@@ -86,6 +87,8 @@ enum Command {
     Generate(generate::Args),
     /// Convert and draw puzzles, in every format of the field
     Puzzle(puzzle::Args),
+    /// Check the folder that defines a tournament
+    Event(event::Args),
     /// Show the settings in force and where each came from, or check a settings file
     Config(config::Args),
     /// Print the completion script of a shell
@@ -119,6 +122,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Fill(args)) => fill::run(args),
         Some(Command::Generate(args)) => generate::run(args),
         Some(Command::Puzzle(args)) => puzzle::run(args),
+        Some(Command::Event(args)) => event::run(args),
         Some(Command::Config(args)) => config::run(args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),

@@ -9,6 +9,7 @@ mod definition;
 mod folder;
 mod names;
 mod problem;
+mod proof;
 mod read;
 mod section;
 
@@ -16,4 +17,5 @@ pub use definition::{Entrant, Event, Round, RoundPuzzle, See, Status, Times, Tim
 pub use folder::{Error, Folder};
 pub use names::{Names, Owner, Unmatched};
 pub use problem::Problem;
+pub use proof::prove;
 pub use read::read;
