@@ -87,7 +87,7 @@ enum Command {
     Generate(generate::Args),
     /// Convert and draw puzzles, in every format of the field
     Puzzle(puzzle::Args),
-    /// Check the folder that defines a tournament
+    /// Create and check the folder that defines a tournament
     Event(event::Args),
     /// Show the settings in force and where each came from, or check a settings file
     Config(config::Args),

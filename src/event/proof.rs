@@ -23,7 +23,9 @@ pub fn prove(event: &mut Event, time_limit: Duration) -> Vec<Problem> {
                     }
                     continue;
                 }
-                Ok(Certificate { solutions: Some(Solutions::None), .. }) => "has no solution".into(),
+                Ok(Certificate { solutions: Some(Solutions::None), .. }) => {
+                    "has no solution".into()
+                }
                 Ok(Certificate { solutions: Some(Solutions::Many(_)), .. }) => {
                     "has many solutions".into()
                 }
@@ -38,7 +40,8 @@ pub fn prove(event: &mut Event, time_limit: Duration) -> Vec<Problem> {
                 }
                 Err(error) => error.to_string(),
             };
-            let message = format!("puzzle {} of {source} {found}, though `unique` is promised", number);
+            let message =
+                format!("puzzle {} of {source} {found}, though `unique` is promised", number);
             problems.push(Problem { file, line: Some(line), message });
         }
     }

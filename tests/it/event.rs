@@ -4,6 +4,9 @@ use gridmark::event::{Event, Folder, Owner, Problem, Status, Timing, read};
 use gridmark::model::submission::Name;
 use gridmark_core::Kind;
 use gridmark_core::scoring::{InTime, LateRule, Points};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 
 const LINE: &str =
     "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79\n";
@@ -373,4 +376,73 @@ fn an_empty_folder_says_what_is_missing() {
             "policies.toml: there is no such file; create it",
         ]
     );
+}
+
+/// Runs `gridmark event` in a folder: exit code, standard output and standard error.
+fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridmark"));
+    let output = command.arg("event").args(args).current_dir(folder).env_clear().output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn the_example_is_good_and_is_never_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, output, errors) = run(folder.path(), &["init", "open"]);
+    assert_eq!((code, &*errors), (Some(0), ""), "{output}");
+    let mode = folder.path().join("open").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o7, 0, "others can read it: {mode:o}");
+    let (code, output, errors) = run(folder.path(), &["check", "open"]);
+    assert_eq!((code, &*errors), (Some(0), ""), "{output}");
+    assert!(output.starts_with("open: good: "), "{output}");
+    let (code, _, errors) = run(folder.path(), &["init", "open"]);
+    assert_eq!(code, Some(2));
+    assert_eq!(errors, "gridmark: open is not empty; name a new folder\n");
+}
+
+#[test]
+fn a_promise_that_a_puzzle_does_not_keep_is_reported_where_it_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), &["init", "open"]);
+    let file = folder.path().join("open/rounds/r1/classics.sdm");
+    let set = std::fs::read_to_string(&file).unwrap();
+    let first = set.lines().next().unwrap();
+    // Without a given it has many solutions; with a given twice in a row it is invalid.
+    let given = first.find(|digit: char| digit.is_ascii_digit()).unwrap();
+    let mut without = first.to_owned();
+    without.replace_range(given..given + 1, ".");
+    let digit = &first[given..given + 1];
+    let mut twice = first.to_owned();
+    let open = (0..9).find(|at| &first[*at..at + 1] == ".").unwrap();
+    twice.replace_range(open..open + 1, digit);
+    for (line, expected) in [(without, "has many solutions"), (twice, "is invalid: ")] {
+        std::fs::write(&file, set.replacen(first, &line, 1)).unwrap();
+        let (code, output, _) = run(folder.path(), &["check", "open"]);
+        assert_eq!(code, Some(1), "{output}");
+        let start =
+            format!("rounds/r1/round.toml:15: puzzle 1 of rounds/r1/classics.sdm {expected}");
+        assert!(output.starts_with(&start), "{output}");
+    }
+}
+
+#[test]
+fn names_are_looked_up_and_cannot_deceive_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), &["init", "open"]);
+    let names = b"./r1/p1/101.txt\r\n\nr1/p1/\x1b[31m.txt\nr1/p1/\xff.txt\n";
+    std::fs::write(folder.path().join("names"), names).unwrap();
+    let (code, output, errors) = run(folder.path(), &["check", "open", "--names", "names"]);
+    assert_eq!((code, &*errors), (Some(1), ""));
+    let lines: Vec<&str> = output.lines().collect();
+    assert_eq!(lines[0], "r1/p1/101.txt: entrant 101, round r1, puzzle p1");
+    assert!(lines[1].starts_with(r"r1/p1/\x1B[31m.txt: held: there is no entrant `"), "{output}");
+    assert!(lines[2].starts_with(r"r1/p1/\xFF.txt: held: "), "{output}");
+    assert!(!output.contains('\x1b'));
+    let (code, _, errors) = run(folder.path(), &["check", "open", "--names", "none"]);
+    assert_eq!(code, Some(2));
+    assert!(errors.starts_with("gridmark: cannot read none: "), "{errors}");
+    let (code, _, errors) = run(folder.path(), &["check", "nowhere"]);
+    assert_eq!(code, Some(2));
+    assert!(errors.starts_with("gridmark: cannot read nowhere: "), "{errors}");
 }

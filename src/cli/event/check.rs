@@ -75,7 +75,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
         None => Some(true),
     };
     if problems.is_empty() && args.names.is_none() {
-        print_summary(&args.folder, &folder, &event)?;
+        print_summary(&args.folder, &event)?;
     }
     Ok(match all_named {
         None => ExitCode::from(NOT_READ),
@@ -89,20 +89,19 @@ fn print_problems(problems: &[Problem]) -> Result<(), Error> {
     problems.iter().try_for_each(|problem| writeln!(out, "{problem}")).map_err(Error::Output)
 }
 
-fn print_summary(path: &Path, folder: &Folder, event: &Event) -> Result<(), Error> {
+fn print_summary(path: &Path, event: &Event) -> Result<(), Error> {
     let puzzles = || event.rounds.iter().flat_map(|round| &round.puzzles);
     let count = |number: usize, noun: &str| {
         format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
     };
     writeln!(
         io::stdout(),
-        "{}: good: {} with {}, {}, {} of them proved to have one solution; hash {}",
+        "{}: good: {} with {}, {}, {} of them proved to have one solution",
         escape::path(path),
         escape::line(&event.name),
         count(event.entrants.len(), "entrant"),
         count(event.rounds.len(), "round") + " and " + &count(puzzles().count(), "puzzle"),
         puzzles().filter(|puzzle| puzzle.unique.is_some()).count(),
-        folder.hash(),
     )
     .map_err(Error::Output)
 }
