@@ -256,10 +256,12 @@ impl Error {
         matches!(self, Error::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// The exit code of the process: 2 for a usage error, else 1.
+    /// The exit code of the process: 2 for a usage error or a refused setting, else 1.
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Error::Usage(_) => ExitCode::from(2),
+            Error::Usage(_) | Error::Service(crate::service::Error::Overlap(_)) => {
+                ExitCode::from(2)
+            }
             _ => ExitCode::FAILURE,
         }
     }

@@ -334,7 +334,8 @@ impl Default for Publish {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Health {
-    /// How long a part of the service that has work may make no progress, in milliseconds.
+    /// How long a part of the service that has work may make no progress, in milliseconds. A file that
+    /// cannot be taken for half as long makes the service not ready.
     pub stuck_ms_max: u64,
 }
 

@@ -5,6 +5,7 @@ use crate::store::ledger;
 use crate::store::lock;
 use crate::store::recovery;
 use crate::store::reports::{files, rebuild};
+use crate::store::roots::Overlap;
 use gridmark_core::judge::UnsupportedTier;
 use std::io;
 use std::net::SocketAddr;
@@ -21,6 +22,33 @@ pub enum Error {
         /// The cause.
         source: io::Error,
     },
+    /// The folder in which one is to be created does not exist.
+    #[error(
+        "cannot create the folder {}: {} does not exist; if the path is right, create that first",
+        escape::path(path),
+        escape::path(above)
+    )]
+    NoPlace {
+        /// The folder.
+        path: PathBuf,
+        /// The one that does not exist.
+        above: PathBuf,
+    },
+    /// A folder is a link to nothing.
+    #[error(
+        "{} is a link to {}, which does not exist; create that, or remove the link",
+        escape::path(path),
+        escape::path(target)
+    )]
+    Dangling {
+        /// The folder.
+        path: PathBuf,
+        /// What the link leads to.
+        target: PathBuf,
+    },
+    /// Two of the folders are not apart.
+    #[error("{0}; set them to folders apart")]
+    Overlap(Overlap),
     /// Another service works on this root.
     #[error(transparent)]
     Lock(#[from] lock::Error),

@@ -25,12 +25,12 @@ pub use reload::Source;
 pub use signals::exit_on_signal;
 
 use crate::config::Settings;
-use crate::model::submission::Claimed;
 use crate::pipeline::publish::Published;
 use crate::pipeline::queue::Queue;
 use crate::store::archive::Archive;
 use crate::store::in_flight::InFlightJournal;
 use crate::store::ledger::Ledger;
+use crate::store::recovery::Recovered;
 use crate::store::reports::rebuilder::SharedReports;
 use crate::telemetry::health::{Concern, Health};
 use crate::telemetry::{Recorder, emit, log};
@@ -123,7 +123,7 @@ pub fn run(settings: &Settings, mut mode: Mode) -> Result<Outcome, Error> {
     let recorder = Recorder::install()
         .map_err(|error| Error::System { what: "the metrics", source: io::Error::other(error) })?;
     descriptors::raise_limit(settings)?;
-    let Prepared { shared, locks, claims, listener } = prepare(settings.clone(), &mode)?;
+    let Prepared { shared, locks, recovered, listener } = prepare(settings.clone(), &mode)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -134,7 +134,7 @@ pub fn run(settings: &Settings, mut mode: Mode) -> Result<Outcome, Error> {
     emit::settings_read();
     let reload = mode.reload.take().map(|source| Reload::new(source, settings.clone()));
     let running = Running { shared, maintenance, reload, on_progress: mode.on_progress };
-    runtime.block_on(running.run(recorder, claims, listener, mode.once))
+    runtime.block_on(running.run(recorder, recovered, listener, mode.once))
 }
 
 /// The service from the start of its stages to its exit.
@@ -149,7 +149,7 @@ impl Running {
     async fn run(
         mut self,
         recorder: Recorder,
-        claims: Vec<Claimed>,
+        recovered: Recovered,
         listener: Option<TcpListener>,
         once: bool,
     ) -> Result<Outcome, Error> {
@@ -158,7 +158,7 @@ impl Running {
         // Intake takes files as soon as it runs, so the free disk space must be known before.
         self.maintenance.tick();
         let (stages, drained) =
-            Stages::start(&self.shared, claims, once).map_err(system("threads"))?;
+            Stages::start(&self.shared, recovered, once).map_err(system("threads"))?;
         let http = HttpServer::start(&self.shared, recorder, listener, stages.mailbox())
             .map_err(system("HTTP"))?;
         self.shared.health.started();

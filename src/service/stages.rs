@@ -11,7 +11,7 @@ use crate::pipeline::intake::{self, Intake, Mailbox};
 use crate::pipeline::pool;
 use crate::pipeline::publish::{self, Publisher};
 use crate::pipeline::queue::{Budget, Drain, Queue};
-use crate::store::recovery::leave_durable;
+use crate::store::recovery::{Recovered, leave_durable};
 use crate::store::reports::rebuild::{self, Rebuild};
 use crate::store::reports::rebuilder::{Rebuilder, SharedReports};
 use crate::telemetry::{emit, log};
@@ -49,18 +49,19 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// Starts all stages with the claims that an earlier run left. The receiver gets the result once
+    /// Starts all stages with what an earlier run left. The receiver gets the result once
     /// all have ended.
     pub(super) fn start(
         shared: &Arc<Shared>,
-        claims: Vec<Claimed>,
+        recovered: Recovered,
         once: bool,
     ) -> io::Result<(Stages, oneshot::Receiver<Drained>)> {
         let settings = &shared.settings;
         let (results, published) = sync_channel(RESULTS_MAX);
         // Twice the size of a commit, so that grading continues during one.
         let budget = Arc::new(Budget::new(settings.publish.pending_bytes_max.saturating_mul(2)));
-        let (intake, mailbox) = Intake::new(intake_dependencies(shared, once));
+        let (mut intake, mailbox) = Intake::new(intake_dependencies(shared, once));
+        intake.add_hidden(recovered.hidden);
         let to_intake = Arc::clone(&mailbox);
         let grading = Arc::new(Grading::new(grading::Dependencies {
             queue: Arc::clone(&shared.queue),
@@ -81,7 +82,7 @@ impl Stages {
             shared.queue.drain(Drain::LeaveStarved);
         }
         let (suspects, claims): (Vec<Claimed>, Vec<Claimed>) =
-            claims.into_iter().partition(|claimed| claimed.crashes > 0);
+            recovered.again.into_iter().partition(|claimed| claimed.crashes > 0);
         let (large, mut small): (Vec<Claimed>, Vec<Claimed>) =
             suspects.into_iter().partition(|suspect| shared.queue.is_streamed(suspect));
         // The least suspicious first, so that as many as possible are done before another crash.
@@ -161,6 +162,7 @@ fn intake_dependencies(shared: &Shared, once: bool) -> intake::Dependencies {
         queue: Arc::clone(&shared.queue),
         health: Arc::clone(&shared.health),
         settings: Arc::clone(&shared.sections.intake),
+        health_settings: Arc::clone(&shared.sections.health),
         open_folders_max: descriptors::open_folders_max(&shared.settings),
         once,
     }

@@ -7,17 +7,18 @@
 use super::liveness::Liveness;
 use super::reload::{self, Reloads, Sections};
 use super::{Error, Mode, Shared, descriptors};
-use crate::config::Settings;
-use crate::model::submission::Claimed;
+use crate::config::{Paths, Settings};
 use crate::pipeline::queue::Queue;
 use crate::store::archive::Archive;
 use crate::store::fail_point::Point;
 use crate::store::in_flight::InFlightJournal;
 use crate::store::ledger::{Ledger, check_not_lost};
 use crate::store::lock::Locks;
-use crate::store::recovery::recover;
+use crate::store::path::dangling;
+use crate::store::recovery::{Recovered, recover};
 use crate::store::reports::files::ReportFiles;
 use crate::store::reports::rebuilder::SharedReports;
+use crate::store::roots::{missing_above, overlap};
 use crate::telemetry::emit;
 use gridmark_core::judge::Tier;
 use std::net::{SocketAddr, TcpListener};
@@ -28,8 +29,8 @@ use std::sync::atomic::AtomicBool;
 pub(super) struct Prepared {
     pub(super) shared: Shared,
     pub(super) locks: Locks,
-    /// Submissions that an earlier run took and did not finish.
-    pub(super) claims: Vec<Claimed>,
+    /// What an earlier run took and did not finish.
+    pub(super) recovered: Recovered,
     /// Nothing for a run with `--once`, which serves no address.
     pub(super) listener: Option<TcpListener>,
 }
@@ -43,10 +44,10 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         .map_err(|source| Error::System { what: "in the working directory", source })?;
     let tier = Tier::from_setting(&settings.grade.tier)?;
     let paths = &settings.paths;
-    for path in [paths.state(), paths.reports(), paths.inbox(), paths.archive(), paths.quarantine()]
-    {
-        std::fs::create_dir_all(&path).map_err(|source| Error::Folder { path, source })?;
+    if let Some(overlap) = overlap(paths) {
+        return Err(Error::Overlap(overlap));
     }
+    make_folders(paths)?;
     let mut locks = Locks::take(paths)?;
     let path = paths.ledger();
     check_not_lost(&path, &paths.reports())?;
@@ -64,7 +65,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     let path = paths.state().join("grading");
     let (journal, suspects) = InFlightJournal::open(&path, settings.grade.batch_files_max)
         .map_err(|source| Error::State { path, source })?;
-    let claims = recover(&ledger, &archive, &mut reports, &suspects)?;
+    let recovered = recover(&ledger, &archive, &mut reports, &suspects)?;
     let listener = if mode.once { None } else { Some(listen(settings.http.listen, &mut locks)?) };
     let shared = Shared {
         sections: Sections::new(&settings),
@@ -82,7 +83,29 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         liveness: Liveness::default(),
         settings,
     };
-    Ok(Prepared { shared, locks, claims, listener })
+    Ok(Prepared { shared, locks, recovered, listener })
+}
+
+/// Creates the folders that are missing, and logs which: a mistyped root is as empty as a new one.
+fn make_folders(paths: &Paths) -> Result<(), Error> {
+    let folders =
+        [paths.state(), paths.reports(), paths.inbox(), paths.archive(), paths.quarantine()];
+    let mut made = Vec::new();
+    for path in folders.into_iter().filter(|path| !path.is_dir()) {
+        if let Some(above) = missing_above(paths, &path) {
+            return Err(Error::NoPlace { above: above.to_owned(), path });
+        }
+        if let Some(target) = dangling(&path) {
+            return Err(Error::Dangling { path, target });
+        }
+        std::fs::create_dir_all(&path)
+            .map_err(|source| Error::Folder { path: path.clone(), source })?;
+        made.push(path);
+    }
+    if !made.is_empty() {
+        emit::folders_made(&made);
+    }
+    Ok(())
 }
 
 /// Opens the address for metrics and health.

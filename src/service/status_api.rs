@@ -101,8 +101,8 @@ impl http::Surface for StatusApi {
     }
 }
 
-fn inbox_status(WaitingStatus { left, waits_for, failures }: WaitingStatus) -> InboxStatus {
-    InboxStatus { waits_for: waits_for.to_owned(), left_ms: milliseconds(left), failures }
+fn inbox_status(WaitingStatus { left, waits_for, failures, why }: WaitingStatus) -> InboxStatus {
+    InboxStatus { waits_for: waits_for.to_owned(), left_ms: milliseconds(left), failures, why }
 }
 
 fn claim_state(whereabouts: Whereabouts) -> ClaimState {

@@ -1,6 +1,8 @@
 //! Free space, and waiting for two file systems at a time.
 
+use crate::model::escape;
 use rustix::fs::StatVfsMountFlags;
+use std::io;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::thread::{Builder, ScopedJoinHandle};
@@ -23,6 +25,22 @@ pub fn free_bytes(path: &Path) -> Result<u64, String> {
 pub fn free_inodes(path: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(path).ok()?;
     (found.f_files > 0).then_some(found.f_favail)
+}
+
+/// The same error; if it says that there is no space in `folder`, while inodes have run out and not bytes, it
+/// says that.
+pub fn explained(error: io::Error, folder: &Path) -> io::Error {
+    let has_bytes = || free_bytes(folder).is_ok_and(|free| free > 0);
+    if error.kind() != io::ErrorKind::StorageFull || free_inodes(folder) != Some(0) || !has_bytes()
+    {
+        return error;
+    }
+    let folder = escape::path(folder);
+    let what = format!(
+        "{error}: its inodes have run out, one of which each file takes; delete small files that nobody needs \
+         (df -i {folder})"
+    );
+    io::Error::new(io::ErrorKind::StorageFull, what)
 }
 
 /// Does two things at a time that wait for the disk: a file system makes durable together what it is asked for

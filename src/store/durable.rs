@@ -194,8 +194,12 @@ fn sync_file(file: &Path) -> io::Result<()> {
     if opened.metadata()?.is_file() { opened.sync_all() } else { Ok(()) }
 }
 
-/// Makes the entries of a folder durable.
-fn sync_folder(folder: &Path) -> io::Result<()> {
+/// Makes the entries of a folder durable. One that is gone is passed over.
+///
+/// # Errors
+///
+/// If the system refuses.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
     match File::open(folder).and_then(|folder| folder.sync_all()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         // A file system that has nothing to sync for a folder.

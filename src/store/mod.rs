@@ -7,6 +7,8 @@
 //! - [`recovery`]: a start recovers from the end of an earlier run.
 //! - [`durable`]: what a commit rests on survives a loss of power.
 //! - [`lock`]: one service for each folder.
+//! - [`roots`]: the five folders: that they are apart, and where they may be created.
+//! - [`mounts`]: the table of mounted file systems.
 //! - [`owner`]: the owner and mode of files that are created.
 //! - [`disk`]: free space.
 //! - [`path`]: names beside a file, and what errors say about paths.
@@ -19,7 +21,9 @@ pub mod fail_point;
 pub mod in_flight;
 pub mod ledger;
 pub mod lock;
+pub mod mounts;
 pub mod owner;
 pub mod path;
 pub mod recovery;
 pub mod reports;
+pub mod roots;

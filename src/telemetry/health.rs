@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 pub enum Concern {
     /// The inbox can be read.
     Inbox,
+    /// Every file of the inbox can be taken.
+    Files,
     /// Claims can be recorded.
     Claims,
     /// Files can be moved into the archive.

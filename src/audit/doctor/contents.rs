@@ -134,7 +134,7 @@ fn may(path: &Path, access: Access) -> bool {
 }
 
 /// The first path, and how many more there are; `None` without any.
-fn first_of(paths: &[PathBuf]) -> Option<String> {
+pub(super) fn first_of(paths: &[PathBuf]) -> Option<String> {
     let first = escape::path(paths.iter().min()?).to_string();
     Some(match paths.len() - 1 {
         0 => first,

@@ -58,11 +58,12 @@ pub(super) fn moves(folders: &Folders) -> Option<Finding> {
         None => Finding::ok("moves", format!("files are renamed {between}; {guarantee}")),
         Some(time) => {
             let what = format!(
-                "{between}, each file is copied and synced, because these are two file systems: {} \
-                 for a MiB; {guarantee}",
+                "{between}, each file is copied and synced, because a rename is refused: these are two \
+                 file systems, or two mounts of one; {} for a MiB; {guarantee}",
                 milliseconds(time)
             );
-            let remedy = "set paths.inbox and paths.archive to folders on one file system";
+            let remedy = "put inbox and archive on one file system and below one mount: for containers, \
+                          one volume for the whole root";
             Finding::warn("moves", what, remedy)
         }
     })

@@ -5,6 +5,7 @@ use super::scratch::{Scratch, ScratchGuard, sweep};
 use crate::config::Paths;
 use crate::model::escape;
 use crate::store::owner::Denied;
+use crate::store::roots::{missing_above, overlap};
 use rustix::process::geteuid;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Write};
@@ -54,6 +55,22 @@ impl Folders {
             state: examine("state", paths.state()),
             denied,
         };
+        if let Some(overlap) = overlap(paths) {
+            let remedy = "set them to folders apart: the service refuses to start";
+            findings.push(Finding::fail(overlap.inner.0, overlap.to_string(), remedy));
+        }
+        for folder in folders.all().into_iter().filter(|folder| folder.is_reachable) {
+            if let Some(above) = missing_above(paths, &folder.path) {
+                let what = format!(
+                    "{} does not exist, and neither does {}, in which it would be created",
+                    escape::path(&folder.path),
+                    escape::path(above)
+                );
+                let remedy =
+                    "correct the path, mount the disk that holds it, or create that folder";
+                findings.push(Finding::fail(folder.name, what, remedy));
+            }
+        }
         if folders.all().iter().all(|folder| folder.is_reachable && !folder.exists) {
             let root = escape::path(&paths.root);
             findings.push(Finding::note(

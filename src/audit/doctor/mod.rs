@@ -60,6 +60,7 @@ pub fn examine(
     report(disks::kinds(&folders, settings))?;
     report(disks::room(&folders, settings))?;
     report(file_system::moves(&folders).into_iter().collect())?;
+    report(disks::inside(&folders))?;
     report(file_system::names(&folders, settings))?;
     report(file_system::syncs(&folders))?;
     report(file_system::locks(&folders, settings))?;

@@ -3,8 +3,9 @@
 use super::{Error, Verify};
 use crate::model::submission::Name;
 use crate::store::archive::{HIDDEN_PREFIX, note_name};
-use crate::store::ledger::{Ledger, OpenClaim, name_of_archived};
+use crate::store::ledger::{Ledger, name_of_archived};
 use crate::store::lock::LOCK_NAME;
+use crate::store::recovery::{FilePlace, place_of};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
@@ -95,24 +96,28 @@ impl Verify<'_> {
 
     /// Notes what the next start does with submissions that were taken and not finished.
     fn check_claims(&self) -> Result<(), Error> {
-        for OpenClaim { claimed, inode, .. } in self.ledger.claims().open()? {
+        for claim in self.ledger.claims().open()? {
+            let place = place_of(&self.archive, &claim);
+            let claimed = claim.claimed;
             let (name, attempt) = (&claimed.name, claimed.attempt);
-            let archived = self.archive.signature(&claimed.archived_as);
-            let in_inbox = self.archive.signature_in_inbox(name);
-            let is_in_inbox = in_inbox.is_some_and(|found| found.identity.1 == inode);
             let graded = claimed.progress.as_ref().map(|progress| progress.tally.cases());
-            let to_do = match (archived, graded) {
-                _ if is_in_inbox => {
+            let to_do = match (place, graded) {
+                (FilePlace::Inbox, _) => {
                     "nothing to do: its file is still in the inbox, and the next start takes it".into()
                 }
-                (Some(_), None) => "nothing to do: the next start grades it".to_owned(),
-                (Some(_), Some(cases)) => {
+                (FilePlace::Hidden, _) => "nothing to do: its file has a hidden name in the inbox, \
+                                           to be copied into the archive, and the next start grades it"
+                    .to_owned(),
+                (FilePlace::Archive | FilePlace::Both, None) => {
+                    "nothing to do: the next start grades it".to_owned()
+                }
+                (FilePlace::Archive | FilePlace::Both, Some(cases)) => {
                     format!("nothing to do: the next start continues after case {cases}")
                 }
-                (None, None) => {
+                (FilePlace::Nowhere, None) => {
                     "its file is gone: the next start drops it, unless the file is put back".into()
                 }
-                (None, Some(_)) => {
+                (FilePlace::Nowhere, Some(_)) => {
                     "its file is gone: the next start marks it as failed, unless the file is put back"
                         .into()
                 }

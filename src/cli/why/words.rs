@@ -55,9 +55,10 @@ impl Words<'_> {
     /// The answer about a file in the inbox, from the answer of the running service.
     fn waiting_by(&self, name: &Name, answer: &WhyAnswer) -> String {
         match &answer.inbox {
-            Some(InboxStatus { failures: failures @ 1.., left_ms, .. }) => format!(
-                "{name}: could not be taken, {}; next try in {}; the log says why",
+            Some(InboxStatus { failures: failures @ 1.., left_ms, why: Some(why), .. }) => format!(
+                "{name}: could not be taken, {}: {}; next try in {}",
                 times(*failures),
+                escape::line(why),
                 seconds(Duration::from_millis(*left_ms))
             ),
             Some(InboxStatus { left_ms: left_ms @ 1.., waits_for, .. }) => {

@@ -9,7 +9,7 @@ mod signature;
 pub use handed_in::{Doubt, HandedIn};
 pub use name::{FILE_NAME_BYTES_MAX, Name, Place};
 pub use outcome::{Finished, Graded, Status, Step, Tally};
-pub use signature::Signature;
+pub use signature::{Signature, copied_time};
 
 use std::time::Instant;
 
@@ -32,7 +32,8 @@ pub struct Claimed {
     pub bytes: u64,
     /// When it was ready to be taken, for the latency metric.
     pub ready: Instant,
-    /// What the file looked like when it was taken, unless an earlier run took it.
+    /// What the file looked like when it was taken, or its copy, if it had to be copied; nothing if an earlier
+    /// run took it.
     pub seen: Option<Signature>,
     /// Whether it was taken although a process had it open for writing, since that process had not
     /// written for long.

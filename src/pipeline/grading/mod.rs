@@ -175,7 +175,7 @@ impl Grading {
         if opened.is_err()
             && let (Some(seen), Some(found)) =
                 (&claimed.seen, self.dependencies.archive.signature(&claimed.archived_as))
-            && (!found.is_what_was_seen(seen)
+            && (!found.has_content_of(seen)
                 || !self.dependencies.archive.holds_file(&claimed.archived_as))
         {
             return Err(Trouble::Changed("something else was put in its place".into()));
@@ -192,7 +192,7 @@ impl Grading {
         }
         let found = Signature::of(&metadata);
         match &claimed.seen {
-            Some(seen) if !found.is_what_was_seen(seen) => {
+            Some(seen) if !found.has_content_of(seen) => {
                 Err(Trouble::Changed("it changed while it was claimed".into()))
             }
             None if found.bytes != claimed.bytes => Err(Trouble::Changed(format!(

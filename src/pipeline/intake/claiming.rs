@@ -5,7 +5,7 @@
 //! lies in the inbox, which the next start releases. While one batch is moved the next one is claimed,
 //! since both wait for the disk.
 
-use super::settling::{FileState, Ready, Settling};
+use super::settling::{Failing, FileState, Ready, Settling};
 use crate::model::submission::{Claimed, Doubt, Name, Place};
 use crate::pipeline::queue::Queue;
 use crate::store::archive::{Archive, Obstacle, Taken};
@@ -25,6 +25,9 @@ const RETRY_AFTER: Duration = Duration::from_millis(500);
 
 /// The pause before a file that is open for writing is checked again, unless it is closed before.
 const CHECK_OPEN_AFTER: Duration = Duration::from_millis(250);
+
+/// Why a file is not taken whose place in the archive was free when it was claimed.
+const OCCUPIED: &str = "another program has put a file into its place in the archive";
 
 /// How many moved files go into the queue together.
 const FILES_A_PUSH: usize = 64;
@@ -56,12 +59,32 @@ impl Batch {
             }));
             Point::FilesMoved.pass();
             let moved = claims.iter().zip(&done[from..]);
-            let moved = moved.filter(|(_, taken)| matches!(taken, Ok(Taken::Yes)));
-            queue.push_all(moved.map(|(claimed, _)| claimed.clone()));
+            queue.push_all(moved.filter_map(|(claimed, taken)| in_archive(claimed, taken)));
             Point::Queued.pass();
         }
         done
     }
+}
+
+/// The claim of a file as it lies in the archive, if it does.
+fn in_archive(claimed: &Claimed, taken: &io::Result<Taken>) -> Option<Claimed> {
+    match taken {
+        Ok(Taken::Moved) => Some(claimed.clone()),
+        Ok(Taken::Copied(copy)) => {
+            Some(Claimed { seen: Some(*copy), bytes: copy.bytes, ..claimed.clone() })
+        }
+        _ => None,
+    }
+}
+
+/// A file that has its hidden name in the inbox, and could neither be copied into the archive nor get its name
+/// back, since a newer file has that.
+struct Hidden {
+    /// When to try again.
+    at: Instant,
+    failures: u32,
+    claimed: Claimed,
+    why: String,
 }
 
 /// A file that is to be put back into the inbox.
@@ -84,6 +107,8 @@ pub(super) struct Claiming {
     ready: VecDeque<Ready>,
     /// What is claimed and is moved next.
     claimed: Batch,
+    /// Files that are to be copied once that is possible.
+    hidden: Vec<Hidden>,
     /// Files that could not be put back yet.
     returned: Vec<Returned>,
     /// Files that were put back and whose claims are not released yet.
@@ -108,6 +133,7 @@ impl Claiming {
             boot_id: boot_id(),
             ready: VecDeque::new(),
             claimed: Batch::default(),
+            hidden: Vec::new(),
             returned: Vec::new(),
             unreleased: Vec::new(),
         }
@@ -145,9 +171,31 @@ impl Claiming {
         self.ready.iter().chain(&self.claimed.files).map(|ready| ready.since).min()
     }
 
-    /// When to try next to put files back.
+    /// When to try next to put files back, or to copy hidden ones.
     pub(super) fn next_retry(&self) -> Option<Instant> {
-        self.returned.iter().map(|returned| returned.at).min()
+        let returned = self.returned.iter().map(|returned| returned.at);
+        returned.chain(self.hidden.iter().map(|hidden| hidden.at)).min()
+    }
+
+    /// The hidden files that cannot be copied.
+    pub(super) fn failing(&self) -> Option<Failing> {
+        let oldest = self.hidden.iter().min_by_key(|hidden| hidden.claimed.ready)?;
+        Some(Failing {
+            files: self.hidden.len(),
+            since: oldest.claimed.ready,
+            name: oldest.claimed.name.clone(),
+            why: oldest.why.clone(),
+        })
+    }
+
+    /// Whether each hidden file could not be copied in this many tries.
+    pub(super) fn hides_only_failed(&self, tries: u32) -> bool {
+        self.hidden.iter().all(|hidden| hidden.failures >= tries)
+    }
+
+    /// How many files are hidden until they can be copied.
+    pub(super) fn hidden_files(&self) -> usize {
+        self.hidden.len()
     }
 
     /// The batch that is to be moved now.
@@ -170,7 +218,7 @@ impl Claiming {
             if self.once {
                 for ready in std::mem::take(&mut self.ready) {
                     emit::claim_failed(&ready.name, &why);
-                    settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER);
+                    settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER, why.clone());
                 }
             }
             return false;
@@ -216,7 +264,7 @@ impl Claiming {
                 Obstacle::Unreadable => {
                     let why = "it may not be read by the user as whom the service runs";
                     emit::claim_failed(&ready.name, &why);
-                    settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER);
+                    settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER, why.to_owned());
                 }
             }
             false
@@ -251,8 +299,9 @@ impl Claiming {
             Err(error) => {
                 self.health.set_not_ready(Concern::Claims, format!("cannot take files: {error}"));
                 emit::claims_failed(batch.len(), &error);
+                let why = error.to_string();
                 for ready in batch {
-                    settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER);
+                    settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER, why.clone());
                 }
             }
         }
@@ -265,40 +314,48 @@ impl Claiming {
         taken: Vec<io::Result<Taken>>,
         settling: &mut Settling,
     ) {
-        let (mut gone, mut left) = (Vec::new(), Vec::new());
+        let (mut gone, mut left, mut copied) = (Vec::new(), Vec::new(), Vec::new());
         let (mut by_event, mut by_scan) = (0, 0);
         let mut failed = None;
         for ((ready, claimed), taken) in batch.files.iter().zip(&batch.claims).zip(taken) {
-            match taken {
-                Ok(Taken::Yes) => {
+            let (why, pause) = match taken {
+                Ok(taken @ (Taken::Moved | Taken::Copied(_))) => {
                     match ready.via {
                         Via::Event => by_event += 1,
                         Via::Scan => by_scan += 1,
                     }
+                    if matches!(taken, Taken::Copied(_)) {
+                        copied.push(claimed.id);
+                    }
                     settling.taken(ready);
+                    continue;
                 }
                 Ok(Taken::Gone) => {
                     gone.push(claimed.id);
                     settling.taken(ready);
+                    continue;
                 }
-                Ok(Taken::Occupied) => {
-                    left.push(returned(ready, claimed));
-                    settling.retry_later(&ready.name, Instant::now(), Duration::ZERO);
-                }
+                Ok(Taken::Occupied) => (OCCUPIED.to_owned(), Duration::ZERO),
                 Err(error) => {
+                    let why = error.to_string();
                     if is_of_the_disk(&error) {
-                        emit::claims_failed(1, &error);
+                        emit::claims_failed(1, &why);
                     } else {
-                        emit::claim_failed(&ready.name, &error);
+                        emit::claim_failed(&ready.name, &why);
                     }
-                    // It may have been hidden meanwhile, which set its change time.
-                    if !self.archive.is_hidden(claimed.id) {
-                        left.push(returned(ready, claimed));
-                    }
-                    settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER);
                     failed = worse(failed, error);
+                    (why, RETRY_AFTER)
                 }
+            };
+            if self.archive.is_hidden(claimed) {
+                let at = Instant::now() + RETRY_AFTER;
+                self.hidden.push(Hidden { at, failures: 1, claimed: claimed.clone(), why });
+                settling.taken(ready);
+                continue;
             }
+            // It may have been hidden meanwhile, which set its change time.
+            left.push(returned(ready, claimed));
+            settling.retry_later(&ready.name, Instant::now(), pause, why);
         }
         // A fault of one file or folder of the inbox stops nobody else from being graded.
         match failed {
@@ -309,6 +366,55 @@ impl Claiming {
         emit::claimed(by_event + by_scan);
         emit::found(Via::Event, by_event);
         emit::found(Via::Scan, by_scan);
+        self.set_durable(&copied);
+        self.release(&gone, &left);
+    }
+
+    /// Records that copies are durable. If that fails, the next start after a loss of power checks them.
+    fn set_durable(&self, copied: &[i64]) {
+        let _ = self.ledger.claims().set_durable(copied);
+    }
+
+    /// Adds files that are hidden, and why they could not be copied.
+    pub(super) fn add_hidden(&mut self, files: Vec<(Claimed, String)>) {
+        let at = Instant::now() + RETRY_AFTER;
+        let hidden =
+            files.into_iter().map(|(claimed, why)| Hidden { at, failures: 1, claimed, why });
+        self.hidden.extend(hidden);
+    }
+
+    /// Tries again to copy the hidden files for which it is time.
+    pub(super) fn complete_due(&mut self) {
+        let now = Instant::now();
+        let due: Vec<Hidden> = self.hidden.extract_if(.., |hidden| hidden.at <= now).collect();
+        let (mut copied, mut gone, mut left) = (Vec::new(), Vec::new(), Vec::new());
+        for Hidden { failures, claimed, .. } in due {
+            let modified = claimed.seen.map_or((0, 0), |seen| seen.modified);
+            let taken = self.archive.complete(&claimed, modified, claimed.though_open);
+            self.queue.push_all(in_archive(&claimed, &taken));
+            let why = match taken {
+                Ok(Taken::Moved | Taken::Copied(_)) => {
+                    copied.push(claimed.id);
+                    continue;
+                }
+                Ok(Taken::Occupied) if self.archive.is_hidden(&claimed) => OCCUPIED.to_owned(),
+                Ok(Taken::Gone) => {
+                    gone.push(claimed.id);
+                    continue;
+                }
+                // It has its name in the inbox again.
+                Ok(Taken::Occupied) => {
+                    let inode = claimed.seen.map_or(0, |seen| seen.identity.1);
+                    left.push(ledger::Returned { id: claimed.id, name: claimed.name, inode });
+                    continue;
+                }
+                Err(error) => error.to_string(),
+            };
+            emit::claim_failed(&claimed.name, &why);
+            let at = now + RETRY_AFTER * (1 << failures.min(4));
+            self.hidden.push(Hidden { at, failures: failures + 1, claimed, why });
+        }
+        self.set_durable(&copied);
         self.release(&gone, &left);
     }
 

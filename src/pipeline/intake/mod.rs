@@ -23,18 +23,19 @@ pub use rules::Rules;
 pub use settling::WaitingStatus;
 
 use crate::config::{self, Live};
-use crate::model::submission::Name;
+use crate::model::escape;
+use crate::model::submission::{Claimed, Name};
 use crate::pipeline::queue::Queue;
 use crate::store::archive::Archive;
 use crate::store::ledger::{Ledger, Reading};
 use crate::store::recovery::boot_id;
 use crate::telemetry::emit::{self, Via};
-use crate::telemetry::health::Health;
+use crate::telemetry::health::{Concern, Health};
 use arrival::Clock;
 use claiming::{Batch, Claiming};
 use mailbox::Hints;
 use scanning::{Found, Scanning, Step, WatchBy};
-use settling::{FileState, SettleTimes, Settling};
+use settling::{Failing, FileState, SettleTimes, Settling};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
@@ -70,6 +71,8 @@ pub struct Dependencies {
     pub health: Arc<Health>,
     /// Its settings, which may change.
     pub settings: Arc<Live<config::Intake>>,
+    /// How long a file may be left before that counts as trouble; they may change too.
+    pub health_settings: Arc<Live<config::Health>>,
     /// How many folders may be open at a time; each holds a descriptor.
     pub open_folders_max: usize,
     /// Whether to end when nothing in the inbox can be taken and all that was taken is done.
@@ -122,6 +125,11 @@ impl Intake {
         (intake, mailbox)
     }
 
+    /// Adds files that an earlier run began to copy into the archive, and why that was not possible at the start.
+    pub fn add_hidden(&mut self, files: Vec<(Claimed, String)>) {
+        self.claiming.add_hidden(files);
+    }
+
     /// Runs until it is stopped; or, if it is to run once, until nothing in the inbox can be taken and
     /// all that was taken is done. Returns how many files and folders it had to leave in the inbox then,
     /// because they could not be taken or read.
@@ -144,7 +152,7 @@ impl Intake {
         self.drain();
         self.dependencies.health.ended("intake");
         if self.dependencies.once {
-            self.settling.len() + self.scanning.unreadable_folders()
+            self.settling.len() + self.claiming.hidden_files() + self.scanning.unreadable_folders()
         } else {
             0
         }
@@ -214,6 +222,7 @@ impl Intake {
             && self.scanning.has_scanned(TRIES_FOR_ONCE)
             && self.settling.holds_only_failed(TRIES_FOR_ONCE)
             && self.claiming.returned_files() == 0
+            && self.claiming.hides_only_failed(TRIES_FOR_ONCE)
             && !self.claiming.has_claimed()
             && self.queue().flow().in_flight_files == 0
             && self.queue().is_idle()
@@ -223,10 +232,37 @@ impl Intake {
     fn report(&self) {
         let now = Instant::now();
         let settled = self.settling.next_due().filter(|due| *due <= now);
-        self.queue()
-            .set_oldest_outside(self.claiming.oldest_ready().into_iter().chain(settled).min());
+        let failing = [self.settling.failing(), self.claiming.failing()];
+        let failing_since = failing.iter().flatten().map(|failing| failing.since);
+        let oldest = self.claiming.oldest_ready().into_iter().chain(settled).chain(failing_since);
+        self.queue().set_oldest_outside(oldest.min());
+        self.report_failing(failing, now);
         self.queue().set_more_coming(self.claiming.has_claimed());
         emit::inbox_holds(self.settling.len());
+    }
+
+    /// Reports files that cannot be taken, and folders that cannot be read, once that lasts.
+    fn report_failing(&self, failing: [Option<Failing>; 2], now: Instant) {
+        let health = &self.dependencies.health;
+        let patience = self.dependencies.health_settings.get().stuck_ms_max / 2;
+        let lasts = |since: Instant| {
+            now.saturating_duration_since(since) >= Duration::from_millis(patience)
+        };
+        let files: usize = failing.iter().flatten().map(|failing| failing.files).sum();
+        let oldest = failing.into_iter().flatten().min_by_key(|failing| failing.since);
+        let reason = match (oldest, self.scanning.unreadable_folder()) {
+            (Some(Failing { since, name, why, .. }), _) if lasts(since) => {
+                let seconds = now.saturating_duration_since(since).as_secs();
+                format!(
+                    "files in the inbox that cannot be taken: {files}, the oldest for {seconds} seconds; \
+                     {name}: {}",
+                    escape::line(&why)
+                )
+            }
+            (_, Some((since, why))) if lasts(since) => why.to_owned(),
+            _ => return health.set_ready(Concern::Files),
+        };
+        health.set_not_ready(Concern::Files, reason);
     }
 
     /// Whether there is something to do that waits for nothing.
@@ -269,6 +305,7 @@ impl Intake {
     }
 
     fn put_back_returned(&mut self) {
+        self.claiming.complete_due();
         self.claiming.add_returned(self.mailbox.take_returned());
         self.claiming.put_back_due(&mut self.settling);
     }

@@ -10,6 +10,7 @@ use super::watch::{Armed, Hint, Watches};
 use crate::config;
 use crate::model::escape;
 use crate::model::submission::Name;
+use crate::store::path::dangling;
 use crate::telemetry::emit::{self, ScanReason, WatchMode};
 use crate::telemetry::health::{Concern, Health};
 use std::fs::Metadata;
@@ -56,6 +57,8 @@ pub(super) struct Scanning {
     failed: u32,
     /// Folders that the last scan could not read.
     unreadable_folders: usize,
+    /// Since when scans have found such a folder, and which one and why it cannot be read.
+    unreadable_folder: Option<(Instant, String)>,
     reported: Reported,
 }
 
@@ -85,6 +88,7 @@ impl Scanning {
             finished: 0,
             failed: 0,
             unreadable_folders: 0,
+            unreadable_folder: None,
             reported: Reported::default(),
         }
     }
@@ -124,6 +128,11 @@ impl Scanning {
     /// How many folders the last scan could not read.
     pub(super) fn unreadable_folders(&self) -> usize {
         self.unreadable_folders
+    }
+
+    /// Since when scans have found a folder that cannot be read; and which one and why, in words.
+    pub(super) fn unreadable_folder(&self) -> Option<(Instant, &str)> {
+        self.unreadable_folder.as_ref().map(|(since, why)| (*since, why.as_str()))
     }
 
     /// The watcher failed, for this reason: events may be missing.
@@ -202,9 +211,20 @@ impl Scanning {
         let path = inbox.join(folder.as_path());
         emit::scan_failed(&path, error);
         if !folder.as_bytes().is_empty() {
+            self.unreadable_folder.get_or_insert_with(|| {
+                let path = escape::path(&path);
+                (Instant::now(), format!("cannot read a folder of the inbox, {path}: {error}"))
+            });
             return;
         }
-        let reason = format!("cannot read the inbox {}: {error}", escape::path(&path));
+        let shown = escape::path(inbox);
+        let reason = match dangling(inbox) {
+            Some(target) => {
+                let target = escape::path(&target);
+                format!("the inbox {shown} is a link to {target}, which does not exist")
+            }
+            None => format!("cannot read the inbox {shown}: {error}"),
+        };
         self.health.set_not_ready(Concern::Inbox, reason);
         if error.kind() == io::ErrorKind::NotFound {
             // Files can be dropped again as soon as it exists again.
@@ -228,6 +248,9 @@ impl Scanning {
         }
         self.finished += 1;
         self.unreadable_folders = scan.unreadable_folders;
+        if scan.unreadable_folders == 0 {
+            self.unreadable_folder = None;
+        }
         self.watching.walked();
         self.health.set_ready(Concern::Inbox);
         let has_missed = missed();

@@ -32,6 +32,8 @@ pub struct InboxStatus {
     pub left_ms: u64,
     /// How often it could not be taken.
     pub failures: u32,
+    /// Why it could not be taken the last time, if that is still so.
+    pub why: Option<String>,
 }
 
 /// The state of a claim that is not committed.
@@ -105,7 +107,12 @@ mod tests {
         let answer = WhyAnswer {
             process: 7,
             not_ready: vec!["the disk is full".into()],
-            inbox: Some(InboxStatus { waits_for: "settle_ms".into(), left_ms: 150, failures: 2 }),
+            inbox: Some(InboxStatus {
+                waits_for: "settle_ms".into(),
+                left_ms: 150,
+                failures: 2,
+                why: Some("a reason".into()),
+            }),
             claims: BTreeMap::from([
                 (3, ClaimState::RetryLater { left_ms: 9 }),
                 (4, ClaimState::InFlight),

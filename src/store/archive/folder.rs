@@ -2,18 +2,23 @@
 
 use super::writers::is_written;
 use super::{AtFlags, Errno, File, Mode, OFlags, Path, PathBuf, Signature, io, unlinkat};
-use crate::store::durable::Changes;
+use crate::model::submission::copied_time;
+use crate::store::durable::{Changes, sync_folder};
 use crate::store::fail_point::Point;
 use crate::store::owner;
-use rustix::fs::{CWD, RenameFlags, ResolveFlags, Timespec, Timestamps};
+use rustix::fs::{Access, CWD, RenameFlags, ResolveFlags, Timespec, Timestamps};
+use rustix::fs::{StatxAttributes, StatxFlags, statx};
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How much of a file is copied between two reports of progress.
 const COPIED_AT_ONCE_BYTES: u64 = 64 << 20;
+
+/// How much of two files is compared at a time.
+const COMPARED_AT_ONCE_BYTES: usize = 1 << 16;
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 /// Not through a link, and without waiting at a FIFO.
@@ -130,8 +135,22 @@ impl Folder {
         rustix::fs::statat(&self.fd, file, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    pub(super) fn sync(&self) -> io::Result<()> {
-        Ok(rustix::fs::fsync(&self.fd)?)
+    /// Whether this user may move files out of this folder, as far as its owner and mode say.
+    pub(super) fn may_be_changed(&self) -> bool {
+        let access = Access::WRITE_OK | Access::EXEC_OK;
+        rustix::fs::accessat(&self.fd, ".", access, AtFlags::EACCESS) != Err(Errno::ACCESS)
+    }
+
+    /// Makes its entries durable, and those of the folders that were made on the way to it.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        match rustix::fs::fsync(&self.fd) {
+            // A file system that has nothing to sync for a folder.
+            Ok(()) | Err(Errno::INVAL) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.changed.iter().try_for_each(|(_, above)| sync_folder(above))?;
+        self.changed.clear();
+        Ok(())
     }
 }
 
@@ -172,7 +191,7 @@ fn make_part(to: &Folder, part: &str) -> io::Result<File> {
 
 /// Writes a file again in its place: the system may have dropped pages of it that it could not write.
 /// `part` is the copy's name until it is complete and durable.
-pub(super) fn rewrite(folder: &Folder, file: &OsStr, part: &str) -> io::Result<()> {
+pub(super) fn rewrite(folder: &mut Folder, file: &OsStr, part: &str) -> io::Result<()> {
     let source = folder.open_file(file)?;
     let before = source.metadata()?;
     if !before.is_file() {
@@ -185,30 +204,72 @@ pub(super) fn rewrite(folder: &Folder, file: &OsStr, part: &str) -> io::Result<(
         let times = Timestamps { last_access: modified, last_modification: modified };
         rustix::fs::futimens(&copy, &times)?;
         copy.sync_all()?;
-        rustix::fs::renameat(folder, part, folder, file)?;
+        rustix::fs::renameat(&*folder, part, &*folder, file)?;
         folder.sync()
     })();
     if written.is_err() {
-        let _ = unlinkat(folder, part, AtFlags::empty());
+        let _ = unlinkat(&*folder, part, AtFlags::empty());
     }
     written
 }
 
-/// Copies a file into a folder on another file system, makes the copy durable, and only then removes the
-/// original. `part` is the copy's name until it is complete; `copied_bytes` counts its progress.
+/// Whether a file of this folder is a mount point.
+pub(super) fn is_mount(folder: &Folder, file: &OsStr) -> bool {
+    let found = statx(folder, file, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty());
+    found.is_ok_and(|found| {
+        (found.stx_attributes & found.stx_attributes_mask).contains(StatxAttributes::MOUNT_ROOT)
+    })
+}
+
+/// Whether two files hold the same bytes.
+pub(super) fn has_same_bytes(one: &File, other: &File) -> io::Result<bool> {
+    if one.metadata()?.len() != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let mut one = BufReader::with_capacity(COMPARED_AT_ONCE_BYTES, one);
+    let mut other = BufReader::with_capacity(COMPARED_AT_ONCE_BYTES, other);
+    loop {
+        let (a, b) = (one.fill_buf()?, other.fill_buf()?);
+        let most = a.len().min(b.len());
+        if a[..most] != b[..most] || a.is_empty() != b.is_empty() {
+            return Ok(false);
+        }
+        if most == 0 {
+            return Ok(true);
+        }
+        one.consume(most);
+        other.consume(most);
+    }
+}
+
+/// How a file is copied.
+pub(super) struct Copying<'a> {
+    /// The copy's name until it is complete.
+    pub(super) part: &'a str,
+    /// Counts its progress.
+    pub(super) copied_bytes: &'a AtomicU64,
+    /// What the original has to look like, if that is known.
+    pub(super) expected: Option<Signature>,
+    /// Whether the original is removed though a process has it open for writing.
+    pub(super) though_open: bool,
+}
+
+/// Copies a file into a folder where a rename is refused, makes the copy durable, and only then removes the
+/// original; the caller has to see to it that its absence becomes durable. Returns the signature of the copy.
 pub(super) fn copy(
     from: &Folder,
     file: &OsStr,
-    to: &Folder,
+    to: &mut Folder,
     as_file: &OsStr,
-    part: &str,
-    copied_bytes: &AtomicU64,
-    though_open: bool,
-) -> io::Result<()> {
+    Copying { part, copied_bytes, expected, though_open }: Copying<'_>,
+) -> io::Result<Signature> {
     let source = from.open_file(file)?;
     let before = source.metadata()?;
     if !before.is_file() {
         return Err(io::Error::other("it is not a regular file"));
+    }
+    if expected.is_some_and(|expected| !Signature::of(&before).has_content_of(&expected)) {
+        return Err(io::Error::other("it changed while it was claimed"));
     }
     let mut copied = make_part(to, part)?;
     let whole = (|| {
@@ -231,7 +292,8 @@ pub(super) fn copy(
         if !though_open && is_written(&source) == Some(true) {
             return Err(io::Error::other("somebody has opened it for writing"));
         }
-        let modified = Timespec { tv_sec: before.mtime(), tv_nsec: before.mtime_nsec() };
+        let (tv_sec, tv_nsec) = copied_time(Signature::of(&before).modified);
+        let modified = Timespec { tv_sec, tv_nsec };
         rustix::fs::futimens(
             &copied,
             &Timestamps { last_access: modified, last_modification: modified },
@@ -242,11 +304,17 @@ pub(super) fn copy(
     })();
     if let Err(error) = whole {
         // If this fails, the next try overwrites the rest.
-        let _ = unlinkat(to, part, AtFlags::empty());
+        let _ = unlinkat(&*to, part, AtFlags::empty());
         return Err(error);
     }
-    to.sync()?;
-    Point::CopyNamed.pass();
-    unlinkat(from, file, AtFlags::empty())?;
-    from.sync()
+    let removed = to.sync().and_then(|()| {
+        Point::CopyNamed.pass();
+        Ok(unlinkat(from, file, AtFlags::empty())?)
+    });
+    if let Err(error) = removed {
+        // It must not be there twice.
+        let _ = unlinkat(&*to, as_file, AtFlags::empty());
+        return Err(error);
+    }
+    Ok(Signature::of(&copied.metadata()?))
 }

@@ -1,8 +1,10 @@
 //! The folders of a submission's file: it is taken from the inbox into the archive, read there, put back, or
 //! moved into quarantine. Never over an existing file, never through a link.
 //!
-//! Files move by rename. Where inbox and archive are on different file systems, the file first gets a hidden
-//! name in the inbox, so that nobody changes it by its name, then is copied, and only then removed.
+//! Files move by rename. Where that is refused, the file first gets a hidden name in its own folder, so that
+//! nobody changes it by its name, then is copied, and only then removed. Whether a rename will do is found by
+//! trying it: two mounts of one file system look like one by their device number, and renames between them
+//! are refused all the same.
 
 mod folder;
 mod obstacle;
@@ -20,9 +22,10 @@ pub use taking::{Places, Reader, Taken, Taker};
 pub use writers::is_written;
 
 use crate::model::submission::{Claimed, Name, Signature};
+use crate::store::disk::explained;
 use crate::store::durable::{Changes, FileSystems};
 use crate::store::owner::make_folders;
-use folder::{Folder, copy, rename_no_replace};
+use folder::{Copying, Folder, copy, has_same_bytes, rename_no_replace};
 use rustix::fs::{AtFlags, Mode, OFlags, unlinkat};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -35,7 +38,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// What names in the inbox begin with while gridmark moves them across file systems.
+/// What names begin with that gridmark gives to files while it moves them.
 pub const HIDDEN_PREFIX: &str = ".gridmark-";
 
 /// How much of a file is hashed between two reports of progress.
@@ -118,54 +121,6 @@ impl Archive {
         Reader::new(self)
     }
 
-    /// Completes a move across file systems: copies the hidden file into the archive and removes it;
-    /// `though_open` allows that a process has it open for writing. A copy that has the size and time of the
-    /// claim is complete. `Gone` if there is no hidden file.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be copied; then the hidden file is still there.
-    pub fn complete(
-        &self,
-        id: i64,
-        archived_as: &Name,
-        though_open: bool,
-        (bytes, modified): (u64, (i64, i64)),
-    ) -> io::Result<Taken> {
-        let inbox = Folder::open(&self.inbox, "".as_ref())?;
-        let (folder, archived) = archived_as.split();
-        let target = Folder::open_or_make(&self.archive, folder)?;
-        let hidden = hidden(id);
-        let (part, copied_bytes) = (part(id), &self.copied_bytes);
-        match copy(&inbox, hidden.as_ref(), &target, archived, &part, copied_bytes, though_open) {
-            Ok(()) => Ok(Taken::Yes),
-            Err(error)
-                if error.kind() == io::ErrorKind::NotFound && !inbox.has(hidden.as_ref()) =>
-            {
-                Ok(Taken::Gone)
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // The copy may be complete, and only the original was not removed.
-                let copied = Signature::of(&target.open_file(archived)?.metadata()?);
-                let original = Signature::of(&inbox.open_file(hidden.as_ref())?.metadata()?);
-                let is_claimed = (copied.bytes, copied.modified) == (bytes, modified);
-                if !is_claimed && !copied.has_content_of(&original) {
-                    return Ok(Taken::Occupied);
-                }
-                target.sync()?;
-                unlinkat(&inbox, hidden, AtFlags::empty())?;
-                inbox.sync()?;
-                Ok(Taken::Yes)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Whether the file of this claim is hidden in the inbox, on its way to another file system.
-    pub fn is_hidden(&self, id: i64) -> bool {
-        self.inbox.join(hidden(id)).symlink_metadata().is_ok()
-    }
-
     /// Moves a submission's file from the archive back to where it was dropped. `false` if another file
     /// has its name by now.
     ///
@@ -189,10 +144,27 @@ impl Archive {
             Ok(()) => self.changed([&mut source, &mut target]),
             Err(Errno::EXIST) => return Ok(false),
             Err(Errno::XDEV) => {
-                match copy(&source, file, &target, new_file, &part(id), &self.copied_bytes, true) {
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-                    other => other?,
+                let copying = Copying {
+                    part: &part(id),
+                    copied_bytes: &self.copied_bytes,
+                    expected: None,
+                    though_open: true,
+                };
+                match copy(&source, file, &mut target, new_file, copying) {
+                    // The copy may be complete, and only the original was not removed.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                        let (original, there) =
+                            (source.open_file(file)?, target.open_file(new_file)?);
+                        if !has_same_bytes(&original, &there)? {
+                            return Ok(false);
+                        }
+                        there.sync_all()?;
+                        target.sync()?;
+                        unlinkat(&source, file, AtFlags::empty())?;
+                    }
+                    other => drop(other?),
                 }
+                self.changed([&mut source]);
             }
             Err(error) => return Err(error.into()),
         }
@@ -243,6 +215,10 @@ impl Archive {
     ///
     /// Why not.
     pub fn probe(&self) -> io::Result<()> {
+        self.write_probe().map_err(|error| explained(error, &self.archive))
+    }
+
+    fn write_probe(&self) -> io::Result<()> {
         let folder = Folder::open_or_make(&self.archive, "".as_ref())?;
         let name = format!("{HIDDEN_PREFIX}probe");
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -333,7 +309,7 @@ impl Archive {
     pub fn rewrite(&self, claimed: &Claimed) -> io::Result<()> {
         let (folder, file) = claimed.archived_as.split();
         let rewritten = Folder::open(&self.archive, folder)
-            .and_then(|folder| folder::rewrite(&folder, file, &part(claimed.id)));
+            .and_then(|mut folder| folder::rewrite(&mut folder, file, &part(claimed.id)));
         match rewritten {
             Err(error)
                 if matches!(
@@ -373,7 +349,7 @@ pub fn hash_up_to<E: From<io::Error>>(
     Ok(true)
 }
 
-/// The name of the original while it is copied to another file system.
+/// The name of the original while it is copied.
 fn hidden(id: i64) -> String {
     format!("{HIDDEN_PREFIX}{id}")
 }

@@ -1,6 +1,6 @@
 //! Tests how files move between two folders, for `gridmark doctor`.
 
-use super::folder::{Folder, copy, rename_no_replace};
+use super::folder::{Copying, Folder, copy, rename_no_replace};
 use super::{Errno, Path, io};
 use rustix::fs::{AtFlags, RenameFlags, linkat, renameat_with};
 use std::fs;
@@ -42,7 +42,7 @@ pub fn probe_moves(from: &Path, to: &Path) -> io::Result<Moves> {
     fs::write(to.join("there"), "2")?;
     fs::write(to.join("beside"), "3")?;
     let source = Folder::open(from, "".as_ref())?;
-    let target = Folder::open(to, "".as_ref())?;
+    let mut target = Folder::open(to, "".as_ref())?;
     let no_replace = RenameFlags::NOREPLACE;
     // The system checks for an existing name by itself, so only a rename that succeeds shows that the file
     // system supports the flag.
@@ -55,7 +55,9 @@ pub fn probe_moves(from: &Path, to: &Path) -> io::Result<Moves> {
         Err(error) => return Err(error.into()),
     };
     let (moved, there) = ("moved".as_ref(), "there".as_ref());
-    let copied = AtomicU64::new(0);
+    let copied_bytes = AtomicU64::new(0);
+    let copying =
+        || Copying { part: "part", copied_bytes: &copied_bytes, expected: None, though_open: true };
     let start = Instant::now();
     let copied_in = match rename_no_replace(&source, moved, &target, there) {
         Err(Errno::EXIST) => {
@@ -63,11 +65,11 @@ pub fn probe_moves(from: &Path, to: &Path) -> io::Result<Moves> {
             None
         }
         Err(Errno::XDEV) => {
-            match copy(&source, moved, &target, there, "part", &copied, true) {
+            match copy(&source, moved, &mut target, there, copying()) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                other => other?,
+                other => drop(other?),
             }
-            copy(&source, moved, &target, moved, "part", &copied, true)?;
+            copy(&source, moved, &mut target, moved, copying())?;
             // It was copied twice.
             Some(start.elapsed() / 2)
         }

@@ -1,8 +1,9 @@
 //! Taking files from the inbox into the archive.
 
-use super::folder::{Folder, rename_no_replace};
-use super::{Archive, Errno, File, OsStr, Path, hidden, io};
+use super::folder::{Copying, Folder, copy, is_mount, rename_no_replace};
+use super::{Archive, AtFlags, Errno, File, OsStr, Path, Signature, hidden, io, part, unlinkat};
 use crate::model::submission::{Claimed, Name, Place};
+use crate::store::disk::explained;
 use crate::store::fail_point::Point;
 use crate::store::path::is_no_folder;
 use std::ffi::OsString;
@@ -10,8 +11,11 @@ use std::ffi::OsString;
 /// The result of taking a file.
 #[derive(Debug)]
 pub enum Taken {
-    /// It is in the archive.
-    Yes,
+    /// It was renamed into the archive.
+    Moved,
+    /// A rename was refused, so it was copied. The copy is durable and has this signature; nothing of the
+    /// original counts any more.
+    Copied(Signature),
     /// It is not in the inbox any more.
     Gone,
     /// Another file has that name in the archive by now; a different name is needed.
@@ -93,9 +97,14 @@ impl<'a> Taker<'a> {
     ///
     /// # Errors
     ///
-    /// If it cannot be moved; then it is where it was, or hidden ([`Archive::is_hidden`]) and a
-    /// restart completes the move.
+    /// If it cannot be moved; then it is where it was, or hidden ([`Archive::is_hidden`]), and
+    /// [`Archive::complete`] tries again.
     pub fn take(&mut self, claimed: &Claimed) -> io::Result<Taken> {
+        let root = &self.archive.archive;
+        self.try_to_take(claimed).map_err(|error| explained(error, root))
+    }
+
+    fn try_to_take(&mut self, claimed: &Claimed) -> io::Result<Taken> {
         let Taker { archive, source, target } = self;
         let (folder, file) = claimed.name.split();
         let source = match kept(source, &archive.inbox, folder, Folder::open) {
@@ -107,13 +116,13 @@ impl<'a> Taker<'a> {
         match rename_no_replace(source, file, target, archived) {
             Ok(()) => {
                 archive.changed([source, target]);
-                Ok(Taken::Yes)
+                Ok(Taken::Moved)
             }
-            Err(Errno::XDEV) => archive.take_across(claimed, source, file),
+            Err(Errno::XDEV) => archive.take_by_copy(claimed, source, target),
             // If it is there, the target folder is gone.
             Err(Errno::NOENT) if !source.has(file) => Ok(Taken::Gone),
             Err(Errno::EXIST) => Ok(Taken::Occupied),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(not_released(source, file, error)),
         }
     }
 }
@@ -133,33 +142,139 @@ pub(super) fn kept<'a>(
     Ok(&mut last.insert(opened).1)
 }
 
+/// Why a file cannot be renamed, if that is not about the archive.
+fn not_released(folder: &Folder, file: &OsStr, error: Errno) -> io::Error {
+    if error == Errno::BUSY && is_mount(folder, file) {
+        let what = "it is a mount point itself: unmount it, and put the file that is mounted there into the \
+                    inbox instead";
+        return io::Error::other(what);
+    }
+    match error {
+        Errno::ACCESS | Errno::PERM if !folder.may_be_changed() => {
+            let what = "the user as whom the service runs may not move files out of its folder";
+            io::Error::other(what)
+        }
+        Errno::PERM => {
+            let what = "the system does not let the service move it: it or its folder is immutable or \
+                        append-only (lsattr), or the folder is sticky and others own both";
+            io::Error::other(what)
+        }
+        error => error.into(),
+    }
+}
+
 impl Archive {
-    /// Takes a file across file systems. It gets a hidden name first, so that the file that is removed is the one
-    /// that was copied.
-    fn take_across(
+    /// Takes a file by copying it. It gets a hidden name first, so that the file that is removed is the one
+    /// that was copied. That name is in the file's own folder: each other one may be on another mount.
+    fn take_by_copy(
         &self,
         claimed: &Claimed,
         source: &mut Folder,
-        file: &OsStr,
+        target: &mut Folder,
     ) -> io::Result<Taken> {
-        let mut inbox = Folder::open(&self.inbox, "".as_ref())?;
+        let (file, archived) = (claimed.name.split().1, claimed.archived_as.split().1);
         let hidden = hidden(claimed.id);
-        match rename_no_replace(source, file, &inbox, hidden.as_ref()) {
-            // Otherwise, after a loss of power, the original could be there beside its copy.
-            Ok(()) => source.sync().and_then(|()| inbox.sync())?,
+        match rename_no_replace(source, file, source, hidden.as_ref()) {
+            Ok(()) => {}
             Err(Errno::NOENT) => return Ok(Taken::Gone),
-            Err(error) => return Err(error.into()),
+            // This is no fault of the archive's disk.
+            Err(error @ (Errno::ROFS | Errno::NOSPC | Errno::DQUOT)) => {
+                let what = format!("its folder in the inbox cannot be changed: {error}");
+                return Err(io::Error::other(what));
+            }
+            Err(error) => return Err(not_released(source, file, error)),
         }
         Point::FileHidden.pass();
-        let seen = claimed.seen.map_or((claimed.bytes, (0, 0)), |seen| (seen.bytes, seen.modified));
-        let taken = self.complete(claimed.id, &claimed.archived_as, claimed.though_open, seen);
-        // If this fails too, the file stays hidden and its claim stands for the next start.
-        if !matches!(taken, Ok(Taken::Yes))
-            && rename_no_replace(&inbox, hidden.as_ref(), source, file).is_ok()
-        {
-            self.changed([source, &mut inbox]);
+        // Otherwise, after a loss of power, the original could be there beside its copy.
+        let synced = source.sync();
+        let modified = claimed.seen.map_or((0, 0), |seen| seen.modified);
+        let expected = (modified, claimed.seen);
+        let taken = synced.and_then(|()| {
+            self.copy_hidden(claimed, expected, source, target, claimed.though_open)
+        });
+        // A copy that could not be removed is completed later.
+        if taken.is_err() && !target.has(archived) {
+            self.unhide(claimed, source);
         }
         taken
+    }
+
+    /// Completes what [`Taker::take`] has begun: copies the hidden file into the archive, and removes it.
+    /// A copy that has the size of the claim and its time, which is `modified`, is complete already.
+    /// `though_open` allows that a process has the file open for writing. `Gone` if there is no hidden file.
+    /// If it is `Occupied`, the file has its name in the inbox again, unless another one has that.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be copied; then the hidden file is still there.
+    pub fn complete(
+        &self,
+        claimed: &Claimed,
+        modified: (i64, i64),
+        though_open: bool,
+    ) -> io::Result<Taken> {
+        let (folder, _) = claimed.name.split();
+        let mut source = match Folder::open(&self.inbox, folder) {
+            Err(error) if is_no_folder(&error) => return Ok(Taken::Gone),
+            other => other?,
+        };
+        if !source.has(hidden(claimed.id).as_ref()) {
+            return Ok(Taken::Gone);
+        }
+        let (folder, _) = claimed.archived_as.split();
+        let mut target = Folder::open_or_make(&self.archive, folder)?;
+        self.copy_hidden(claimed, (modified, None), &mut source, &mut target, though_open)
+    }
+
+    fn copy_hidden(
+        &self,
+        claimed: &Claimed,
+        (modified, expected): ((i64, i64), Option<Signature>),
+        source: &mut Folder,
+        target: &mut Folder,
+        though_open: bool,
+    ) -> io::Result<Taken> {
+        let archived = claimed.archived_as.split().1;
+        let (hidden, part) = (hidden(claimed.id), part(claimed.id));
+        let file = hidden.as_ref();
+        let copying =
+            Copying { part: &part, copied_bytes: &self.copied_bytes, expected, though_open };
+        let copied = match copy(source, file, target, archived, copying) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // The copy may be complete, and only the original was not removed.
+                let found = Signature::of(&target.open_file(archived)?.metadata()?);
+                if !found.is_like(claimed.bytes, modified) {
+                    self.unhide(claimed, source);
+                    return Ok(Taken::Occupied);
+                }
+                target.sync()?;
+                unlinkat(&*source, file, AtFlags::empty())?;
+                found
+            }
+            other => other?,
+        };
+        self.changed([source]);
+        Ok(Taken::Copied(copied))
+    }
+
+    /// Gives a hidden file its name back, if that is free.
+    fn unhide(&self, claimed: &Claimed, folder: &mut Folder) {
+        let (hidden, file) = (hidden(claimed.id), claimed.name.split().1);
+        if rename_no_replace(folder, hidden.as_ref(), folder, file).is_ok() {
+            self.changed([folder]);
+        }
+    }
+
+    /// Whether the file of this claim has its hidden name in its folder, to be copied into the archive.
+    pub fn is_hidden(&self, claimed: &Claimed) -> bool {
+        self.hidden_signature(claimed).is_some()
+    }
+
+    /// The signature of the hidden file of this claim, if there is one.
+    pub fn hidden_signature(&self, claimed: &Claimed) -> Option<Signature> {
+        let folder = self.inbox.join(claimed.name.split().0);
+        let found = folder.join(hidden(claimed.id)).symlink_metadata();
+        found.ok().map(|found| Signature::of(&found))
     }
 }
 

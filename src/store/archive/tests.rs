@@ -52,11 +52,11 @@ fn a_file_is_taken_put_back_and_quarantined_by_renaming() {
     let room = room();
     room.write("inbox/a/p", "text");
     let file = claimed("a/p", "a/p~2");
-    assert!(matches!(room.archive.taker().take(&file), Ok(Taken::Yes)));
+    assert!(matches!(room.archive.taker().take(&file), Ok(Taken::Moved)));
     assert_eq!(room.text("archive/a/p~2").as_deref(), Some("text"));
     assert!(room.archive.put_back(&file).expect("put back"));
     assert_eq!(room.text("inbox/a/p").as_deref(), Some("text"));
-    assert!(matches!(room.archive.taker().take(&file), Ok(Taken::Yes)));
+    assert!(matches!(room.archive.taker().take(&file), Ok(Taken::Moved)));
     assert!(room.archive.quarantine(1, &file.archived_as, "why").expect("quarantined"));
     assert_eq!(room.text("quarantine/a/p~2").as_deref(), Some("text"));
     assert_eq!(room.archive.quarantined_files(), 1);
@@ -79,10 +79,7 @@ fn a_file_that_is_gone_is_no_failure() {
     let room = room();
     assert!(matches!(room.archive.taker().take(&claimed("p", "p")), Ok(Taken::Gone)));
     assert!(matches!(room.archive.taker().take(&claimed("a/p", "a/p")), Ok(Taken::Gone)));
-    assert!(matches!(
-        room.archive.complete(1, &Name::from_bytes(*b"p"), false, (0, (0, 0))),
-        Ok(Taken::Gone)
-    ));
+    assert!(matches!(room.archive.complete(&claimed("p", "p"), (0, 0), false), Ok(Taken::Gone)));
 }
 
 #[test]
@@ -165,23 +162,25 @@ fn a_file_crosses_file_systems_whole_and_once() {
     let archive = Archive::open(inbox.clone(), far.path().join("a"), root.path().join("q"));
     let archive = archive.expect("an archive");
     fs::write(inbox.join("p"), "text").expect("a file");
-    let file = claimed("p", "x/p");
-    assert!(matches!(archive.taker().take(&file), Ok(Taken::Yes)));
+    let modified = |path: PathBuf| Signature::of(&fs::metadata(path).expect("a file")).modified;
+    let handed_in = modified(inbox.join("p"));
+    let file = Claimed { bytes: 4, ..claimed("p", "x/p") };
+    let Ok(Taken::Copied(copy)) = archive.taker().take(&file) else { panic!("it is not copied") };
     assert_eq!(fs::read_to_string(far.path().join("a/x/p")).ok().as_deref(), Some("text"));
+    assert_eq!(Some(copy), archive.signature(&file.archived_as));
+    assert!(copy.is_like(4, handed_in));
     assert_eq!(fs::read_dir(&inbox).expect("the inbox").count(), 0);
 
     // A crash between the copy and the removal of the original.
     fs::copy(far.path().join("a/x/p"), inbox.join(hidden(1))).expect("an original");
     let original = File::options().write(true).open(inbox.join(hidden(1))).expect("it");
-    let copied = fs::metadata(far.path().join("a/x/p")).expect("the copy");
-    original.set_modified(copied.modified().expect("a time")).expect("the same time");
     // It is not removed while somebody may write to it.
-    assert!(archive.complete(1, &file.archived_as, false, (0, (0, 0))).is_err());
-    assert!(archive.is_hidden(1));
+    assert!(archive.complete(&file, handed_in, false).is_err());
+    assert!(archive.is_hidden(&file));
     drop(original);
-    assert!(archive.is_hidden(1));
-    assert!(matches!(archive.complete(1, &file.archived_as, false, (0, (0, 0))), Ok(Taken::Yes)));
-    assert!(!archive.is_hidden(1));
+    assert!(archive.is_hidden(&file));
+    assert!(matches!(archive.complete(&file, handed_in, false), Ok(Taken::Copied(_))));
+    assert!(!archive.is_hidden(&file));
 
     assert!(archive.put_back(&file).expect("put back"));
     assert_eq!(fs::read_to_string(inbox.join("p")).ok().as_deref(), Some("text"));
@@ -207,4 +206,31 @@ fn what_lies_in_quarantine_goes_back_with_one_rename_and_the_note_that_is_ours_g
         assert_eq!(room.text("quarantine/a/p.reason.txt").is_some(), there_later);
         assert_eq!(room.archive.quarantined_files(), 0);
     }
+}
+
+/// The file cannot be copied, and its name is another's by now.
+#[test]
+fn a_hidden_file_is_completed_once_that_is_possible() {
+    let room = room();
+    let file = Claimed { bytes: 5, ..claimed("a/p", "a/p~2") };
+    room.write("inbox/a/.gridmark-1", "older");
+    room.write("inbox/a/p", "newer");
+    room.write("archive/a/p~2", "somebody's");
+    let modified =
+        |path| Signature::of(&fs::metadata(room.root.path().join(path)).expect("a file"));
+    let handed_in = modified("inbox/a/.gridmark-1").modified;
+    assert!(matches!(room.archive.complete(&file, handed_in, false), Ok(Taken::Occupied)));
+    assert!(room.archive.is_hidden(&file));
+    assert_eq!(room.text("inbox/a/p").as_deref(), Some("newer"));
+    assert_eq!(room.text("archive/a/p~2").as_deref(), Some("somebody's"));
+    fs::remove_file(room.root.path().join("archive/a/p~2")).expect("removed");
+    let taken = room.archive.complete(&file, handed_in, false);
+    assert!(matches!(taken, Ok(Taken::Copied(copy)) if copy.is_like(5, handed_in)), "{taken:?}");
+    assert_eq!(room.text("archive/a/p~2").as_deref(), Some("older"));
+    // Where its name is free, it gets that back.
+    fs::rename(room.root.path().join("inbox/a/p"), room.root.path().join("inbox/a/.gridmark-1"))
+        .expect("hidden");
+    let other = Claimed { bytes: 6, ..file };
+    assert!(matches!(room.archive.complete(&other, handed_in, false), Ok(Taken::Occupied)));
+    assert_eq!(room.text("inbox/a/p").as_deref(), Some("newer"));
 }

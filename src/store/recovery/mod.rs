@@ -45,15 +45,39 @@ pub enum Error {
     },
 }
 
-/// Where the file of a claim is found.
-#[derive(Debug, PartialEq, Eq)]
-enum Found {
-    /// In the archive: it is graded again.
-    InArchive,
+/// Where the file of an open claim is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilePlace {
+    /// In the archive.
+    Archive,
+    /// In the archive, and its name in the inbox was not removed.
+    Both,
+    /// In its folder of the inbox under a hidden name, to be copied into the archive.
+    Hidden,
     /// In the inbox: it was not taken.
-    InInbox,
+    Inbox,
     /// Nowhere.
+    Nowhere,
+}
+
+/// What was found of a claim.
+enum Found {
+    /// Its file is in the archive: it is graded again. What it was found to be, and whether a loss of power may
+    /// have damaged it.
+    InArchive(Option<Signature>, bool),
+    /// Its file is in the inbox: it was not taken.
+    InInbox,
+    /// Its file is nowhere.
     Gone,
+}
+
+/// What a start goes on with.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// The claims that are to be graded again, oldest first.
+    pub again: Vec<Claimed>,
+    /// Claims whose files are still to be copied into the archive, and why that is not possible now.
+    pub hidden: Vec<(Claimed, String)>,
 }
 
 /// Identifies the run of the system; empty where the system does not say.
@@ -62,8 +86,7 @@ pub fn boot_id() -> String {
     boot_id.trim().to_owned()
 }
 
-/// Recovers, and returns the claims that are to be graded again, oldest first. `in_flight` are the
-/// submissions that were being graded when an earlier process crashed.
+/// Recovers. `in_flight` are the submissions that were being graded when an earlier process crashed.
 ///
 /// # Errors
 ///
@@ -74,7 +97,7 @@ pub fn recover(
     archive: &Archive,
     reports: &mut ReportFiles,
     in_flight: &[i64],
-) -> Result<Vec<Claimed>, Error> {
+) -> Result<Recovered, Error> {
     let claims = ledger.claims().open()?;
     let mut cut: BTreeSet<Name> =
         claims.iter().map(|claim| report_of(&claim.claimed.name)).collect();
@@ -83,32 +106,45 @@ pub fn recover(
     quarantine_failed(ledger, archive)?;
     ledger.claims().count_crashes(in_flight)?;
     let boot_id = boot_id();
-    let (mut again, mut put_back, mut released) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut again, mut hidden) = (Vec::new(), Vec::new());
+    let (mut put_back, mut released) = (Vec::new(), Vec::new());
     for claim in ledger.claims().open()? {
         // Without a boot id it is not known; then the file is checked.
         let may_be_lost = claim.boot_id.as_ref().is_some_and(|id| id.is_empty() || *id != boot_id);
         // A large file whose chunks are committed is durable, and known by its hash.
         let may_be_lost = may_be_lost && claim.claimed.progress.is_none();
-        let found = find(archive, &claim);
+        let has_rows = claim.claimed.progress.is_some();
+        let found = find(archive, &claim, may_be_lost);
         Point::ClaimFound.pass();
         match found {
-            Ok(Found::InArchive) => again.push(checked(archive, claim, may_be_lost)),
+            Ok(Found::InArchive(found, may_be_lost)) => {
+                again.push(checked(claim, found, may_be_lost));
+            }
             // What was lost must not be taken for what was handed in, and rows that are committed belong to
             // this claim.
-            Ok(Found::InInbox) if may_be_lost || claim.claimed.progress.is_some() => {
+            Ok(Found::InInbox) if may_be_lost || has_rows => {
+                let found = archive.signature_in_inbox(&claim.claimed.name);
                 take(archive, &claim.claimed)?;
-                again.push(checked(archive, claim, may_be_lost));
+                again.push(checked(claim, found, may_be_lost));
             }
             // Some of its rows are in the reports, so it has to end as a submission: as a failed one.
-            Ok(Found::Gone) if may_be_lost || claim.claimed.progress.is_some() => {
+            Ok(Found::Gone) if may_be_lost || has_rows => {
                 let reason = "its file was gone when the service started again, as after a loss of \
                               power; hand it in again";
                 again.push(Claimed { damage: Some(reason.to_owned()), ..claim.claimed });
             }
             Ok(Found::InInbox) => put_back.push(claim),
             Ok(Found::Gone) => released.push(claim.claimed.id),
-            // The claim stands, and the next start tries again.
-            Err(error) => emit::claim_failed(&claim.claimed.name, &error),
+            Err(error) => {
+                emit::claim_failed(&claim.claimed.name, &error);
+                // What a loss of power may have damaged is left to the next start, and so is the rest.
+                if !may_be_lost && archive.is_hidden(&claim.claimed) {
+                    let identity = (0, claim.inode);
+                    let (bytes, modified) = (claim.claimed.bytes, claim.modified);
+                    let seen = Some(Signature { identity, bytes, modified });
+                    hidden.push((Claimed { seen, ..claim.claimed }, error.to_string()));
+                }
+            }
         }
     }
     sync(archive, again.iter().chain(put_back.iter().map(|claim| &claim.claimed)))?;
@@ -128,13 +164,13 @@ pub fn recover(
     let suspects = again.iter().filter(|claimed| in_flight.contains(&claimed.id));
     emit::crashes_counted(suspects.map(|claimed| &claimed.name));
     emit::quarantine_holds(archive.quarantined_files());
-    Ok(again)
+    Ok(Recovered { again, hidden })
 }
 
 /// Takes a file that is still in the inbox.
 fn take(archive: &Archive, claimed: &Claimed) -> Result<(), Error> {
     let why = match archive.taker().take(claimed) {
-        Ok(Taken::Yes | Taken::Gone) => return Ok(()),
+        Ok(Taken::Moved | Taken::Copied(_) | Taken::Gone) => return Ok(()),
         Ok(Taken::Occupied) => {
             "another file has its place in the archive; move that away".to_owned()
         }
@@ -169,48 +205,68 @@ fn quarantine_failed(ledger: &Ledger, archive: &Archive) -> Result<(), Error> {
     Ok(())
 }
 
-fn find(archive: &Archive, claim: &OpenClaim) -> io::Result<Found> {
+/// Where the file of an open claim is, as an end at any step leaves it.
+///
+/// It is known by its inode if it was renamed. A copy has another one, and the original's may be that of a newer
+/// file by now; so where both places hold a file, sizes and times decide too.
+pub fn place_of(archive: &Archive, claim: &OpenClaim) -> FilePlace {
     let OpenClaim { claimed, inode, modified, .. } = claim;
-    if archive.is_hidden(claimed.id) {
-        return match archive.complete(
-            claimed.id,
-            &claimed.archived_as,
-            true,
-            (claimed.bytes, *modified),
-        )? {
-            Taken::Yes => Ok(Found::InArchive),
-            Taken::Gone => Ok(Found::Gone),
-            Taken::Occupied => Err(io::Error::other(
-                "another file has its place in the archive; move that one away",
-            )),
-        };
+    if archive.is_hidden(claimed) {
+        return FilePlace::Hidden;
     }
+    let is_it = |found: &Signature| found.identity.1 == *inode;
+    let is_like = |found: &Signature| found.is_like(claimed.bytes, *modified);
     let in_archive = archive.signature(&claimed.archived_as);
     let in_inbox = archive.signature_in_inbox(&claimed.name);
     match (in_archive, in_inbox) {
-        (Some(archived), Some(there)) if archived.identity == there.identity => {
-            archive.drop_second_name(&claimed.name)?;
-            Ok(Found::InArchive)
+        (Some(archived), Some(there)) if archived.identity == there.identity => FilePlace::Both,
+        (Some(archived), _) if is_it(&archived) => FilePlace::Archive,
+        (Some(archived), Some(there)) if is_like(&archived) && !is_like(&there) => {
+            FilePlace::Archive
         }
-        // A file on another file system was copied, and a newer one may have its inode by now.
-        (Some(archived), Some(there)) if archived.identity.0 != there.identity.0 => {
-            Ok(Found::InArchive)
-        }
-        (_, Some(there)) if there.identity.1 == *inode => Ok(Found::InInbox),
-        (Some(_), _) => Ok(Found::InArchive),
+        (_, Some(there)) if is_it(&there) => FilePlace::Inbox,
+        (Some(_), _) => FilePlace::Archive,
         // It was put back by a copy, or its file system gives a file another inode after a mount.
-        (None, Some(there)) if (there.bytes, there.modified) == (claimed.bytes, *modified) => {
-            Ok(Found::InInbox)
-        }
-        (None, _) => Ok(Found::Gone),
+        (None, Some(there)) if is_like(&there) => FilePlace::Inbox,
+        (None, _) => FilePlace::Nowhere,
     }
 }
 
-/// A claim whose file is in the archive, with the damage that a loss of power has done to it. Blocks that were
-/// not written are missing, or read as NULs; grading looks for those when it reads the file.
-fn checked(archive: &Archive, claim: OpenClaim, may_be_lost: bool) -> Claimed {
-    let found = archive.signature(&claim.claimed.archived_as).filter(|_| may_be_lost);
-    let damage = found.and_then(|found| damage(&claim, found));
+/// Finds the file of a claim, and completes its move into the archive if that had begun. What a loss of power
+/// may have done to it is looked for if it `may_be_lost`.
+fn find(archive: &Archive, claim: &OpenClaim, mut may_be_lost: bool) -> io::Result<Found> {
+    let claimed = &claim.claimed;
+    let is_like = |found: &Signature| found.is_like(claimed.bytes, claim.modified);
+    let mut found = archive.signature(&claimed.archived_as);
+    match place_of(archive, claim) {
+        FilePlace::Hidden => {
+            // A copy is durable before it has its name.
+            let is_copied = found.as_ref().is_some_and(is_like);
+            may_be_lost &= !is_copied;
+            found = archive.hidden_signature(claimed);
+            match archive.complete(claimed, claim.modified, true)? {
+                Taken::Moved | Taken::Copied(_) => {}
+                Taken::Gone => return Ok(Found::Gone),
+                Taken::Occupied if archive.is_hidden(claimed) => {
+                    let what = "another file has its place in the archive, and one its name in the \
+                                inbox: move one of them away";
+                    return Err(io::Error::other(what));
+                }
+                Taken::Occupied => return Ok(Found::InInbox),
+            }
+        }
+        FilePlace::Both => archive.drop_second_name(&claimed.name)?,
+        FilePlace::Archive => {}
+        FilePlace::Inbox => return Ok(Found::InInbox),
+        FilePlace::Nowhere => return Ok(Found::Gone),
+    }
+    Ok(Found::InArchive(found, may_be_lost))
+}
+
+/// A claim whose file was `found` to be so, with the damage that a loss of power has done to it. Blocks that
+/// were not written are missing, or read as NULs; grading looks for those when it reads the file.
+fn checked(claim: OpenClaim, found: Option<Signature>, may_be_lost: bool) -> Claimed {
+    let damage = found.filter(|_| may_be_lost).and_then(|found| damage(&claim, found));
     Claimed { damage, check_nuls: may_be_lost, ..claim.claimed }
 }
 
@@ -219,7 +275,7 @@ fn damage(claim: &OpenClaim, found: Signature) -> Option<String> {
     let bytes = claim.claimed.bytes;
     let what = if found.bytes != bytes {
         format!("it has {}, and had {bytes}", counted(found.bytes, "byte"))
-    } else if found.modified != claim.modified {
+    } else if !found.is_like(bytes, claim.modified) {
         "it was changed".to_owned()
     } else {
         return None;

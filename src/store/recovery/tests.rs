@@ -52,7 +52,7 @@ impl Room {
     }
 
     fn take(&self, claimed: &Claimed) {
-        assert!(matches!(self.archive.taker().take(claimed), Ok(Taken::Yes)));
+        assert!(matches!(self.archive.taker().take(claimed), Ok(Taken::Moved)));
     }
 
     /// Commits a chunk of a large file: its first case, which is these bytes.
@@ -68,7 +68,7 @@ impl Room {
         self.ledger.commit(&Commit { results, ..Commit::default() }).expect("committed");
     }
 
-    fn recover(&self) -> Result<Vec<Claimed>, Error> {
+    fn recover(&self) -> Result<Recovered, Error> {
         let reports = ReportFiles::open(self.path("reports"), Arc::clone(&self.ledger), 8, false);
         recover(&self.ledger, &self.archive, &mut reports.expect("reports"), &[])
     }
@@ -106,7 +106,7 @@ fn an_intact_file_is_not_failed_after_a_reboot_though_it_holds_nuls() {
     room.write("lost", b"1\x00");
     let lost = room.claim("lost", BEFORE);
     room.take(&lost);
-    let again = room.recover().expect("recovered");
+    let again = room.recover().expect("recovered").again;
     let checks: Vec<_> = again.iter().map(|it| (it.damage.is_some(), it.check_nuls)).collect();
     assert_eq!(checks, [(false, false), (false, false), (false, true)]);
 }
@@ -125,7 +125,7 @@ fn a_file_that_lost_bytes_is_taken_and_fails_or_the_start_says_why_not() {
     assert!(error.to_string().contains("another file has its place"), "{error}");
     assert_eq!(room.ledger.claims().open().expect("claims").len(), 1);
     fs::remove_file(&place).expect("removed");
-    let again = room.recover().expect("recovered");
+    let again = room.recover().expect("recovered").again;
     let damage = again[0].damage.as_deref().expect("damage");
     assert!(damage.contains("it has 0 bytes, and had 12"), "{damage}");
     assert!(place.exists() && !room.path("inbox/p").exists());
@@ -141,7 +141,7 @@ fn a_file_that_was_put_back_by_a_copy_is_not_failed() {
     room.write("p", b"a submission");
     let copy = File::options().write(true).open(room.path("inbox/p")).expect("the copy");
     copy.set_modified(modified).expect("a time");
-    assert!(room.recover().expect("recovered").is_empty());
+    assert!(room.recover().expect("recovered").again.is_empty());
     assert!(room.path("inbox/p").exists());
 }
 
@@ -151,7 +151,7 @@ fn a_large_file_with_committed_chunks_that_is_in_the_inbox_again_is_taken_again(
     room.write("large", &board());
     let claimed = room.claim("large", &boot_id());
     room.commit_chunk(&claimed, &board());
-    let again = room.recover().expect("recovered");
+    let again = room.recover().expect("recovered").again;
     assert_eq!(again.iter().map(|it| it.id).collect::<Vec<_>>(), [claimed.id]);
     assert!(room.path("archive/large").exists());
     assert_eq!(room.rebuild(&report_of(&claimed.name)), 2);
@@ -179,7 +179,7 @@ fn a_complete_copy_counts_though_its_hidden_original_lost_bytes() {
     let file = File::options().write(true).open(&copy).expect("the copy");
     file.set_modified(modified).expect("a time");
     fs::write(&hidden, "").expect("emptied");
-    let again = room.recover().expect("recovered");
+    let again = room.recover().expect("recovered").again;
     assert_eq!(again.len(), 1);
     assert_eq!(again[0].damage, None);
     assert!(!hidden.exists());

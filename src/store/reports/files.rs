@@ -6,6 +6,7 @@ use super::rebuild::OpenFile;
 use crate::model::escape;
 use crate::model::rows::header_of;
 use crate::model::submission::{Name, Signature};
+use crate::store::disk::explained;
 use crate::store::durable::{Changes, FileSystems};
 use crate::store::fail_point::Point;
 use crate::store::ledger::{self, Ledger};
@@ -248,7 +249,9 @@ impl ReportFiles {
             Condition::AsCommitted | Condition::Tail(_) => {}
         }
         let file = match File::options().read(true).write(true).open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.create(&path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.create(&path).map_err(|error| explained(error, &self.folder))
+            }
             opened => opened,
         }
         .map_err(of(name))?;

@@ -65,7 +65,7 @@ pub fn scan_finished(took: Duration, ignored: u64) {
 /// The inbox, or a folder in it, could not be read.
 pub fn scan_failed(folder: &Path, error: &std::io::Error) {
     metric::SCAN_ERRORS.add(1);
-    if is_news("scan", &escape::path(folder), error) {
+    if is_news("scan", &"", error) {
         warn!(target: TARGET, folder = %escape::path(folder), %error,
             "cannot read a folder of the inbox; the next scan tries again");
     }
@@ -118,7 +118,7 @@ pub fn clock_set(by_ms: i64) {
 /// A file could not be taken.
 pub fn claim_failed(name: &Name, error: &dyn Display) {
     metric::CLAIM_ERRORS.add(1);
-    if is_news("claim", name, error) {
+    if is_news("claim", &"", error) {
         error!(target: TARGET, %name, error = %escape::line(error),
             "cannot take a file; it stays in the inbox and is tried again");
     }
@@ -154,13 +154,15 @@ pub fn writers_unknown(name: &Name) {
 /// A file changed while it was read, and was returned to the inbox.
 pub fn put_back(name: &Name, why: &str) {
     metric::PUT_BACK.add(1);
-    warn!(target: TARGET, %name, why, "put back into the inbox to settle");
+    if is_news("put back", &"", &why) {
+        warn!(target: TARGET, %name, why, "put back into the inbox to settle");
+    }
 }
 
 /// A file could not be returned to the inbox.
 pub fn put_back_failed(name: &Name, error: &dyn Display) {
     metric::PUT_BACK_ERRORS.add(1);
-    if is_news("put back", name, error) {
+    if is_news("put back failed", &"", error) {
         error!(target: TARGET, %name, error = %escape::line(error),
             "cannot put a file back into the inbox; it is tried again");
     }

@@ -7,7 +7,7 @@ use crate::model::escape;
 use crate::telemetry::metric;
 use std::backtrace::Backtrace;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::{error, info, warn};
 
@@ -19,6 +19,13 @@ pub fn started(version: &'static str, kernel: &'static str, root: &Path) {
     metric::LIVE.set(1.0);
     info!(target: TARGET, version, kernel, root = %escape::path(root),
         "gridmark grades what is dropped into the inbox");
+}
+
+/// These folders were missing: it is a new root, or a mistyped path.
+pub fn folders_made(folders: &[PathBuf]) {
+    let folders: Vec<String> =
+        folders.iter().map(|folder| escape::path(folder).to_string()).collect();
+    info!(target: TARGET, folders = folders.join(", "), "created folders that did not exist");
 }
 
 /// The HTTP address is open.

@@ -5,6 +5,7 @@ use gridmark::model::submission::Name;
 use gridmark::store::lock::LOCK_NAME;
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tempfile::TempDir;
@@ -98,17 +99,21 @@ impl Root {
     }
 
     /// Makes the ledger, while nothing runs, what a crash leaves that has taken a file as the first
-    /// attempt of its name, or was about to; the file had this inode in the inbox.
+    /// attempt of its name, or was about to; the file had this inode in the inbox. If it is still there, it is
+    /// as it was claimed.
     pub fn claim(&self, name: &str, archived_as: &str, inode: u64, bytes: usize) {
         let claim = "INSERT INTO submissions
             (name, attempt, archived_as, report, handed_in_at, received_at, bytes, state, inode,
              modified_s, modified_ns, boot_id)
-            VALUES (?1, 1, ?2, ?3, 1234, 1234, ?4, 'claimed', ?5, 0, 0, ?6)";
+            VALUES (?1, 1, ?2, ?3, 1234, 1234, ?4, 'claimed', ?5, ?6, ?7, ?8)";
         let report = gridmark::model::rows::report_of(&Name::from_bytes(name)).to_string();
         let boot_id = fs::read_to_string(self.boot_id_file());
         let boot_id = boot_id.or_else(|_| fs::read_to_string(BOOT_ID)).unwrap();
+        let there = self.path("inbox").join(name).symlink_metadata().ok();
+        let there = there.filter(|there| there.ino() == inode);
+        let (s, ns) = there.map_or((0, 0), |there| (there.mtime(), there.mtime_nsec()));
         let (bytes, inode, boot_id) = (bytes as i64, inode as i64, boot_id.trim());
-        let values = rusqlite::params![name, archived_as, report, bytes, inode, boot_id];
+        let values = rusqlite::params![name, archived_as, report, bytes, inode, s, ns, boot_id];
         self.ledger().execute(claim, values).unwrap();
     }
 

@@ -285,7 +285,7 @@ fn a_read_only_file_system_is_a_failure() {
     let Some(sandbox) = with_own("archive", "size=16m") else { return };
     let output = examine(&sandbox);
     fails(&output, "disk", &["archive on tmpfs", "lost with the power", "paths.archive"]);
-    has(&output, "moves", "warn", &["two file systems", "paths.inbox"]);
+    has(&output, "moves", "warn", &["two file systems", "one volume"]);
     has(&output, "trial", "ok ", &[]);
     sandbox.on_shore("mount -o remount,ro archive");
     let output = examine(&sandbox);

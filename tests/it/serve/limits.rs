@@ -135,12 +135,7 @@ fn files_that_cannot_be_moved_stay_where_they_are_and_are_tried_again() {
     sandbox.wait_until("each was tried often", |sandbox| {
         sandbox.service().metrics().of("gridmark_claim_errors_total") >= 20.0
     });
-    assert_eq!(
-        lines(&sandbox, &["closed/", "cannot take a file"]),
-        5,
-        "{}",
-        sandbox.service().log()
-    );
+    assert_eq!(lines(&sandbox, &["cannot take a file"]), 1, "{}", sandbox.service().log());
     permit(&sandbox, "inbox/closed", 0o755);
     for row in sandbox.wait_for(10) {
         assert_eq!(row.columns(&["attempt", "status"]), "1|graded");
@@ -192,4 +187,100 @@ fn a_taken_address_is_refused_with_the_flag_that_helps() {
     let said = format!("cannot listen on {address}; --listen takes another address");
     assert!(errors.contains(&said), "{errors}");
     assert!(sandbox.has("inbox/p"), "nothing may be taken by a service that does not start");
+}
+
+#[test]
+fn a_root_is_created_with_a_word_and_never_two_folders_deep() {
+    let sandbox = Sandbox::new();
+    let serve = |root: &str| {
+        let root = sandbox.path(root);
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gridmark"));
+        let output = command.args(["serve", "--once", "--root"]).arg(root).env_clear().output();
+        let output = output.unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, log) = serve("new");
+    assert_eq!(code, Some(0), "{log}");
+    let line = log.lines().find(|line| line.contains("created folders that did not exist"));
+    assert!(line.is_some_and(|line| line.contains("/new/inbox, ")), "{log}");
+    assert!(sandbox.has("new/inbox"));
+    let (_, log) = serve("new");
+    assert!(!log.contains("created folders"), "{log}");
+    let (code, log) = serve("mistyped/new");
+    assert_eq!(code, Some(1), "{log}");
+    assert!(log.contains("/mistyped does not exist; if the path is right, create that"), "{log}");
+    assert!(!sandbox.has("mistyped"));
+}
+
+/// As where a share is not mounted.
+#[test]
+fn a_folder_elsewhere_is_created_only_where_the_one_around_it_is() {
+    let (mut sandbox, share) = (Sandbox::new(), tempfile::tempdir().unwrap());
+    sandbox.set("paths.inbox", share.path().join("mounted/inbox").display());
+    let output = sandbox.once();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("/mounted does not exist"), "{errors}");
+    let outcome = sandbox.run("doctor", &["--listen", "127.0.0.1:0"]);
+    assert!(outcome.stdout.contains("/mounted, in which it would be created"), "{outcome:?}");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    fs::create_dir(share.path().join("mounted")).unwrap();
+    let output = sandbox.once();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn a_root_folder_that_is_a_link_to_nothing_or_into_another_is_refused() {
+    for (link, target, words) in [
+        ("inbox", "nowhere", "inbox is a link to nowhere, which does not exist"),
+        ("archive", "inbox/archive", "through a link or a mount"),
+        ("inbox", "archive", "through a link or a mount"),
+    ] {
+        let mut sandbox = Sandbox::new();
+        if target != "nowhere" {
+            fs::create_dir_all(sandbox.path(target)).unwrap();
+        }
+        std::os::unix::fs::symlink(target, sandbox.path(link)).unwrap();
+        let output = sandbox.once();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{errors}");
+        assert!(errors.contains(words), "{errors}");
+        let outcome = sandbox.run("doctor", &["--listen", "127.0.0.1:0"]);
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        assert!(outcome.stdout.contains("is a link to") || outcome.stdout.contains(words));
+    }
+}
+
+#[test]
+fn an_inbox_that_becomes_a_link_to_nothing_is_said_to_be_one() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write("disk/inbox/p", hexudoku(1));
+    std::os::unix::fs::symlink("disk/inbox", sandbox.path("inbox")).unwrap();
+    sandbox.start();
+    sandbox.wait_for(1);
+    fs::rename(sandbox.path("disk"), sandbox.path("gone")).unwrap();
+    sandbox.wait_until("it says so", |sandbox| {
+        let ready = sandbox.service().get("/readyz");
+        ready.contains("is a link to disk/inbox, which does not exist")
+    });
+    fs::rename(sandbox.path("gone"), sandbox.path("disk")).unwrap();
+    sandbox.rename_in("q", hexudoku(2));
+    sandbox.wait_for(2);
+}
+
+#[test]
+fn an_unreadable_folder_makes_it_not_ready_once_that_lasts() {
+    let Some(mut sandbox) = restricted() else { return };
+    permit(&sandbox, "inbox/closed", 0);
+    sandbox.set("health.stuck_ms_max", 3000).start();
+    sandbox.wait_for(5);
+    sandbox.wait_until("it says so", |sandbox| {
+        let ready = sandbox.service().get("/readyz");
+        ready.starts_with("HTTP/1.1 503") && ready.contains("inbox/closed: Permission denied")
+    });
+    permit(&sandbox, "inbox/closed", 0o755);
+    sandbox.wait_for(10);
+    sandbox.wait_until("it is ready again", |sandbox| {
+        sandbox.service().get("/readyz").starts_with("HTTP/1.1 200 OK")
+    });
 }

@@ -17,6 +17,7 @@ mod limits;
 mod locks;
 mod marks;
 mod model;
+mod mounts;
 mod names;
 mod quarantine;
 mod recovery;

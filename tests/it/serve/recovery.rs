@@ -9,6 +9,7 @@ use gridmark::model::rows::CASE_HEADER;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, UNIX_EPOCH};
 use tempfile::TempDir;
 
 /// A sandbox that has run once and holds a claim of `p`, with four filled cells in it, but neither
@@ -185,10 +186,9 @@ fn a_file_that_was_copied_and_not_removed_is_graded_once() {
     let Some((mut left, far)) = far() else { return };
     let inode = left.write(HIDDEN, 4);
     left.claim("p", inode);
-    let time = fs::metadata(left.sandbox.path(HIDDEN)).unwrap().modified().unwrap();
     let mut copy = File::create(far.path().join("p")).unwrap();
     copy.write_all(hexudoku(4).as_bytes()).unwrap();
-    copy.set_modified(time).unwrap();
+    copy.set_modified(UNIX_EPOCH).unwrap();
     assert_eq!(left.rows(1), ["p|1|4|p"]);
     assert!(left.is_inbox_empty());
 }
@@ -197,7 +197,13 @@ fn a_file_that_was_copied_and_not_removed_is_graded_once() {
 fn a_copied_file_is_graded_even_if_a_newer_one_has_its_inode() {
     let Some((mut left, far)) = far() else { return };
     let inode = left.write("inbox/p", 5);
-    fs::write(far.path().join("p"), hexudoku(4)).unwrap();
+    let copy = far.path().join("p");
+    fs::write(&copy, hexudoku(4)).unwrap();
     left.claim("p", inode);
+    // It was claimed as the copy is, whose time is that of the original in whole steps of two seconds.
+    let time = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    File::options().write(true).open(copy).unwrap().set_modified(time).unwrap();
+    let claimed = "UPDATE submissions SET modified_s = 1000000001, modified_ns = 5";
+    left.sandbox.ledger().execute(claimed, []).unwrap();
     assert_eq!(left.rows(2), ["p|1|4|p", "p|2|5|p~2"]);
 }

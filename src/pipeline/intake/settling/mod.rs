@@ -113,6 +113,8 @@ struct Waiting {
     is_ready: bool,
     /// How often it could not be taken.
     failures: u32,
+    /// Since when it has been ready and could not be taken with this content, and why not.
+    failing: Option<Box<(Instant, String)>>,
     /// How often it was found open for writing.
     found_open: u32,
 }
@@ -145,6 +147,7 @@ impl Waiting {
             put_back: false,
             is_ready: false,
             failures: 0,
+            failing: None,
             found_open: 0,
         }
     }
@@ -162,6 +165,7 @@ impl Waiting {
                 via: self.via,
                 not_before: self.not_before,
                 failures: self.failures,
+                failing: self.failing.take(),
                 ..first
             };
         }
@@ -190,6 +194,26 @@ impl Waiting {
             HandedIn { doubt, ..self.handed_in }
         } else {
             first.handed_in
+        }
+    }
+
+    /// Notes that it fails since a time, and why; or that it does not.
+    fn set_failing(
+        &mut self,
+        all: &mut BTreeSet<(Instant, Name)>,
+        name: Name,
+        now: Option<(Instant, String)>,
+    ) {
+        let before = std::mem::replace(&mut self.failing, now.map(Box::new));
+        match (&before, &self.failing) {
+            (None, None) => {}
+            (Some(before), None) => drop(all.remove(&(before.0, name))),
+            (_, Some(failing)) => {
+                if let Some(before) = before {
+                    all.remove(&(before.0, name.clone()));
+                }
+                all.insert((failing.0, name));
+            }
         }
     }
 
@@ -229,8 +253,21 @@ pub(super) struct Ready {
     pub(super) seen_writing: bool,
 }
 
+/// Files that are ready and cannot be taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failing {
+    /// How many there are.
+    pub(super) files: usize,
+    /// Since when the oldest has been ready.
+    pub(super) since: Instant,
+    /// Its name.
+    pub(super) name: Name,
+    /// Why it cannot be taken.
+    pub(super) why: String,
+}
+
 /// The status of a file that waits in the inbox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingStatus {
     /// How much longer it waits at least; zero if it is ready.
     pub left: Duration,
@@ -239,6 +276,8 @@ pub struct WaitingStatus {
     pub waits_for: &'static str,
     /// How often it could not be taken.
     pub failures: u32,
+    /// Why it could not be taken the last time, if that is still so.
+    pub why: Option<String>,
 }
 
 /// All files that wait.
@@ -248,6 +287,8 @@ pub(super) struct Settling {
     files: HashMap<Name, Waiting>,
     /// The files that are not ready, with the time when each may have settled.
     pending: BTreeSet<(Instant, Name)>,
+    /// The files that cannot be taken, with the time since when each is ready.
+    failing: BTreeSet<(Instant, Name)>,
     /// Whether a file was not remembered because there are too many.
     missed: bool,
 }
@@ -260,6 +301,7 @@ impl Settling {
             files_max,
             files: HashMap::new(),
             pending: BTreeSet::new(),
+            failing: BTreeSet::new(),
             missed: false,
         }
     }
@@ -282,7 +324,7 @@ impl Settling {
         hint: Option<Hint>,
         now: Instant,
     ) -> Option<Ready> {
-        let Settling { times, files_max, files, pending, missed } = self;
+        let Settling { times, files_max, files, pending, failing, missed } = self;
         let handed_in = match files.get(&name) {
             Some(known) if known.state == state => known.handed_in,
             known => handed_in(&name, known.is_some()),
@@ -299,7 +341,12 @@ impl Settling {
                 if !known.get().is_ready {
                     pending.remove(&(known.get().due(*times), known.key().clone()));
                 }
+                let before = known.get().state.signature;
                 known.get_mut().update(first, hint);
+                if !known.get().state.signature.has_content_of(&before) {
+                    let name = known.key().clone();
+                    known.get_mut().set_failing(failing, name, None);
+                }
                 known
             }
         };
@@ -342,6 +389,7 @@ impl Settling {
             put_back: true,
             is_ready: false,
             failures: 0,
+            failing: None,
             found_open: 0,
         };
         self.pending.insert((file.due(self.times), name.clone()));
@@ -369,7 +417,8 @@ impl Settling {
         } else {
             "settle_ms"
         };
-        Some(WaitingStatus { left, waits_for, failures: file.failures })
+        let why = file.failing.as_ref().map(|failing| failing.1.clone());
+        Some(WaitingStatus { left, waits_for, failures: file.failures, why })
     }
 
     /// The files that may have settled by now and have to be checked again.
@@ -385,10 +434,11 @@ impl Settling {
 
     /// Drops a file that is no longer in the inbox.
     pub(super) fn forget(&mut self, name: &Name) {
-        if let Some(file) = self.files.remove(name)
-            && !file.is_ready
-        {
-            self.pending.remove(&(file.due(self.times), name.clone()));
+        if let Some(mut file) = self.files.remove(name) {
+            file.set_failing(&mut self.failing, name.clone(), None);
+            if !file.is_ready {
+                self.pending.remove(&(file.due(self.times), name.clone()));
+            }
         }
     }
 
@@ -398,19 +448,32 @@ impl Settling {
         match self.files.get_mut(&ready.name) {
             Some(file) if file.is_ready && file.state != ready.state => {
                 file.is_ready = false;
+                file.set_failing(&mut self.failing, ready.name.clone(), None);
                 self.pending.insert((file.due(self.times), ready.name.clone()));
             }
             _ => self.forget(&ready.name),
         }
     }
 
-    /// A ready file could not be taken: it settles again and is not tried before the pause is over, which
-    /// doubles with each failure up to sixteen times its length.
-    pub(super) fn retry_later(&mut self, name: &Name, now: Instant, pause: Duration) {
+    /// A ready file could not be taken, and `why`: it settles again and is not tried before the pause is over,
+    /// which doubles with each failure up to sixteen times its length.
+    pub(super) fn retry_later(&mut self, name: &Name, now: Instant, pause: Duration, why: String) {
+        if let Some(file) = self.files.get_mut(name) {
+            let first = file.failing.as_ref().map(|failing| failing.0);
+            let since = first.unwrap_or_else(|| file.due(self.times).min(now));
+            file.set_failing(&mut self.failing, name.clone(), Some((since, why)));
+        }
         self.unready(name, |file| {
             file.not_before = Some(now + pause * (1 << file.failures.min(4)));
             file.failures += 1;
         });
+    }
+
+    /// The files that cannot be taken, if there are any.
+    pub(super) fn failing(&self) -> Option<Failing> {
+        let (since, name) = self.failing.first()?;
+        let why = self.files.get(name)?.failing.as_ref()?.1.clone();
+        Some(Failing { files: self.failing.len(), since: *since, name: name.clone(), why })
     }
 
     fn unready(&mut self, name: &Name, change: impl FnOnce(&mut Waiting)) {
@@ -431,8 +494,11 @@ impl Settling {
         if self.files.len() > self.files_max {
             // The next scan will find it again.
             self.missed = true;
-            self.files.remove(name);
+            self.forget(name);
             return;
+        }
+        if let Some(file) = self.files.get_mut(name) {
+            file.set_failing(&mut self.failing, name.clone(), None);
         }
         self.unready(name, |file| {
             file.moved = false;

@@ -164,11 +164,11 @@ fn a_new_link_to_a_file_is_not_taken_for_a_write() {
 fn a_file_that_could_not_be_taken_is_ready_again_later() {
     let mut files = Fixture::new();
     assert!(files.see(0, state(5, 1_000), None));
-    files.0.retry_later(&name(), files.1, seconds(5));
+    files.0.retry_later(&name(), files.1, seconds(5), "a reason".into());
     assert!(!files.see(4, state(5, 1_000), None));
     assert_eq!(files.0.next_due(), Some(files.1 + seconds(5)));
     assert!(files.see(5, state(5, 1_000), None));
-    files.0.retry_later(&name(), files.1 + seconds(5), seconds(5));
+    files.0.retry_later(&name(), files.1 + seconds(5), seconds(5), "another".into());
     assert_eq!(files.0.next_due(), Some(files.1 + seconds(15)));
 }
 
@@ -216,7 +216,7 @@ fn a_whole_file_whose_mode_is_changed_keeps_its_time_of_arrival_in_doubt() {
         let first = if was_whole { state(5, 1_000) } else { state(5, 0) };
         assert_eq!(files.see(0, first, None), was_whole);
         if was_whole {
-            files.0.retry_later(&name(), now, seconds(1));
+            files.0.retry_later(&name(), now, seconds(1), "a reason".into());
         }
         let seen = |_: &Name, is_known: bool| {
             assert!(is_known);
@@ -239,4 +239,33 @@ fn when_the_clock_is_set_what_waits_is_in_doubt() {
     let now = files.1 + seconds(9);
     let ready = files.0.see(name(), state(5, -1), arrived, Via::Scan, None, now).expect("ready");
     assert_eq!(ready.handed_in, HandedIn { doubt: Some(Doubt::Clock), ..ARRIVED });
+}
+
+#[test]
+fn files_that_cannot_be_taken_are_known_since_they_were_ready_until_they_change_or_go() {
+    let mut files = Fixture::new();
+    let (start, first) = (files.1, state(5, 1_000));
+    assert_eq!(files.0.failing(), None);
+    assert!(files.see(0, first, None));
+    files.0.retry_later(&name(), start + seconds(3), seconds(1), "a reason".into());
+    let failing = |since, why: &str| Failing { files: 1, since, name: name(), why: why.into() };
+    let since = files.0.failing().expect("it fails").since;
+    assert!(since <= start, "since it was ready");
+    assert!(files.see(4, first, None));
+    files.0.retry_later(&name(), start + seconds(4), seconds(1), "another".into());
+    // That its inode changes is of our own doing.
+    assert!(!files.see(5, FileState { changed: (7, 0), ..first }, Some(Hint::Moved)));
+    assert_eq!(files.0.failing(), Some(failing(since, "another")));
+    let status = files.0.status(&name(), start + seconds(5)).expect("it waits");
+    assert_eq!((status.failures, status.why.as_deref()), (2, Some("another")));
+
+    let other = Name::from_bytes(*b"q");
+    assert!(files.0.see(other.clone(), first, arrived, Via::Scan, None, start).is_some());
+    files.0.retry_later(&other, start + seconds(9), seconds(1), "a reason".into());
+    assert_eq!(files.0.failing().map(|failing| failing.files), Some(2));
+    // Other content is another try.
+    files.see(6, state(6, 0), None);
+    assert_eq!(files.0.failing().map(|failing| failing.name), Some(other.clone()));
+    files.0.forget(&other);
+    assert_eq!(files.0.failing(), None);
 }

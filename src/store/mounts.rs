@@ -1,4 +1,4 @@
-//! Reads the table of mounted file systems.
+//! The table of mounted file systems: what kind of file system a folder is on, and which folder it shows.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -6,15 +6,19 @@ use std::path::{Path, PathBuf};
 
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mount {
+pub struct Mount {
     /// The path at which it is mounted.
-    pub(super) point: PathBuf,
+    pub point: PathBuf,
+    /// Its device, as the system writes it: `8:1`.
+    pub device: String,
+    /// The folder or file of its file system that it shows.
+    pub root: PathBuf,
     /// Its type: `ext4`, `nfs4`, `fuse.sshfs`.
-    pub(super) kind: String,
+    pub kind: String,
     /// The device or the remote path.
-    pub(super) source: String,
+    pub source: String,
     /// The options of the mount and of the file system.
-    pub(super) options: Vec<String>,
+    pub options: Vec<String>,
 }
 
 /// Types of file systems that other machines share, or the host of a virtual machine.
@@ -43,35 +47,35 @@ const REMOTE: [&str; 20] = [
 
 impl Mount {
     /// Whether other machines may change its contents.
-    pub(super) fn is_remote(&self) -> bool {
+    pub fn is_remote(&self) -> bool {
         REMOTE.contains(&self.kind.as_str())
     }
 
     /// Whether a process implements it, and not the kernel.
-    pub(super) fn is_fuse(&self) -> bool {
+    pub fn is_fuse(&self) -> bool {
         self.kind == "fuse" || self.kind.starts_with("fuse.")
     }
 
     /// Whether its contents are in memory.
-    pub(super) fn is_memory(&self) -> bool {
+    pub fn is_memory(&self) -> bool {
         ["tmpfs", "ramfs"].contains(&self.kind.as_str())
     }
 
     /// An option that lets the file system report data as durable before it is.
-    pub(super) fn unsafe_option(&self) -> Option<&str> {
+    pub fn unsafe_option(&self) -> Option<&str> {
         let loses = ["nobarrier", "barrier=0", "volatile", "fsync=volatile", "sync=disabled"];
         self.options.iter().map(String::as_str).find(|option| loses.contains(option))
     }
 }
 
 /// All mounts, in the order in which they were made; `None` if they cannot be read.
-pub(super) fn all() -> Option<Vec<Mount>> {
+pub fn all() -> Option<Vec<Mount>> {
     let text = std::fs::read("/proc/self/mountinfo").ok()?;
     Some(text.split(|&byte| byte == b'\n').filter_map(parse).collect())
 }
 
 /// The mount on which `path` lies; it must be absolute and without links.
-pub(super) fn of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
+pub fn of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.point));
     // Of two at one path, the later one hides the other; `max_by_key` returns the last.
     above.max_by_key(|mount| mount.point.components().count())
@@ -88,8 +92,11 @@ fn parse(line: &[u8]) -> Option<Mount> {
     };
     let mut all = options(words.get(5));
     all.extend(options(words.get(middle + 3)));
+    let path = |word: Option<&&[u8]>| Some(PathBuf::from(OsString::from_vec(unescape(word?))));
     Some(Mount {
-        point: PathBuf::from(OsString::from_vec(unescape(words.get(4)?))),
+        point: path(words.get(4))?,
+        device: text(words.get(2))?,
+        root: path(words.get(3))?,
         kind: text(words.get(middle + 1))?,
         source: text(words.get(middle + 2))?,
         options: all,
@@ -137,6 +144,7 @@ mod tests {
         assert!(on("/srv/the disk/inbox").is_fuse());
         assert_eq!(on("/srv/the disk").options[0], "ro");
         assert!(mounts[1].is_memory());
+        assert_eq!((on("/x").device.as_str(), on("/x").root.as_path()), ("8:1", Path::new("/")));
         assert_eq!(mounts.len(), 4);
     }
 }

@@ -1,17 +1,17 @@
 //! Checks the file systems of the folders: their types, mount options and free space.
 
-mod mounts;
-
+use super::contents::first_of;
 use super::finding::{Finding, mebibytes};
 use super::folders::{Folder, Folders};
 use crate::config::{Settings, Watch};
 use crate::model::escape;
 use crate::model::words::counted;
 use crate::store::disk::{free_bytes, free_inodes};
-use mounts::Mount;
+use crate::store::mounts::{self, Mount};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use std::fs::File;
+use std::path::PathBuf;
 
 /// What a usual submission takes on disk: its file in the archive, its rows, its entry in the ledger.
 const SUBMISSION_BYTES: u64 = 16 << 10;
@@ -102,6 +102,52 @@ fn kind(disk: &Disk<'_>, settings: &Settings) -> Vec<Finding> {
     }
     if findings.is_empty() {
         findings.push(Finding::ok("disk", found));
+    }
+    findings
+}
+
+/// Checks what is mounted inside the inbox and the archive, from where or into which files cannot be renamed.
+pub(super) fn inside(folders: &Folders) -> Vec<Finding> {
+    let mounts = mounts::all().unwrap_or_default();
+    let within = |folder: &Folder| -> Vec<&Mount> {
+        let root = &folder.nearest;
+        let is_inside = |mount: &&Mount| mount.point.starts_with(root) && mount.point != *root;
+        let found = mounts.iter().filter(|_| folder.exists);
+        found.filter(is_inside).collect()
+    };
+    let points = |mounts: &[&Mount]| {
+        let points: Vec<PathBuf> = mounts.iter().map(|mount| mount.point.clone()).collect();
+        first_of(&points)
+    };
+    let in_inbox = within(&folders.inbox);
+    let (in_inbox, files): (Vec<&Mount>, Vec<&Mount>) =
+        in_inbox.into_iter().partition(|mount| mount.point.is_dir());
+    let (read_only, in_inbox): (Vec<&Mount>, Vec<&Mount>) =
+        in_inbox.into_iter().partition(|mount| mount.options.iter().any(|option| option == "ro"));
+    let mut findings = Vec::new();
+    if let Some(found) = points(&files) {
+        let what = format!(
+            "cannot take {found} out of the inbox: a file that is a mount point stays there"
+        );
+        let remedy = "unmount it, and put a copy of the file into the inbox";
+        findings.push(Finding::warn("moves", what, remedy));
+    }
+    if let Some(found) = points(&read_only) {
+        let what =
+            format!("cannot take files out of {found}, which is mounted read-only in the inbox");
+        findings.push(Finding::warn("moves", what, "mount it for writing"));
+    }
+    for (folder, mounts, way) in [
+        (&folders.inbox, in_inbox, "from there"),
+        (&folders.archive, within(&folders.archive), "into it"),
+    ] {
+        if let Some(found) = points(&mounts) {
+            let what = format!(
+                "{found} is mounted in the {}: files are copied {way} and synced, not renamed",
+                folder.name
+            );
+            findings.push(Finding::note("moves", what));
+        }
     }
     findings
 }
