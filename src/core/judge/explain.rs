@@ -39,7 +39,8 @@ pub fn explain_classic(solution: &Solution, givens: &Grid) -> Vec<Fault> {
     let houses = Houses::of(cells);
     let faults = no_digits.count_ones() + changed.count_ones() + houses.broken.count_ones();
     let mut faults = Vec::with_capacity(faults as usize + long_rows.clone().count());
-    push_not_digits(cells, no_digits, characters, &mut faults);
+    push_not_digits(cells, no_digits, &mut faults);
+    name_characters(characters, no_digits, &mut faults);
     faults.extend(long_rows.map(|(length, row)| Fault::RowLength { row, length: *length }));
     faults.extend(bits(changed).map(|cell| Fault::GivenChanged {
         cell: Cell::of_9(cell),
@@ -55,7 +56,7 @@ pub fn explain_killer(diagram: &Diagram) -> Vec<Fault> {
     let Diagram { cells, cage_of, cages, .. } = diagram;
     let mut faults = Vec::with_capacity(FAULTS_EXPECTED);
     let no_digits = cells_where(|cell| digit(cells[cell]).is_none());
-    push_not_digits(cells, no_digits, &[], &mut faults);
+    push_not_digits(cells, no_digits, &mut faults);
     let houses = Houses::of(cells);
     faults.reserve(houses.broken.count_ones() as usize);
     houses.push_repeats(cells, &mut faults);
@@ -118,22 +119,21 @@ fn bits(mut set: u128) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Appends a fault for each cell without a digit; `characters` are those of several bytes, each with the
-/// number of its cell, in order.
-fn push_not_digits(
-    cells: &Grid,
-    no_digits: u128,
-    characters: &[(u8, char)],
-    faults: &mut Vec<Fault>,
-) {
-    let mut characters = characters.iter().peekable();
-    faults.extend(bits(no_digits).map(|cell| {
-        let found = match characters.next_if(|(of, _)| usize::from(*of) == cell) {
-            Some((_, character)) => Found::Character(*character),
-            None => Found::Byte(cells[cell]),
-        };
-        Fault::NotADigit { cell: Cell::of_9(cell), found }
-    }));
+/// Appends a fault for each cell without a digit.
+fn push_not_digits(cells: &Grid, no_digits: u128, faults: &mut Vec<Fault>) {
+    let fault = |cell| Fault::NotADigit { cell: Cell::of_9(cell), found: Found::Byte(cells[cell]) };
+    faults.extend(bits(no_digits).map(fault));
+}
+
+/// Puts characters of several bytes, each with the number of its cell, into the faults of cells without
+/// a digit, which are the first ones.
+fn name_characters(characters: &[(u8, char)], no_digits: u128, faults: &mut [Fault]) {
+    for (cell, character) in characters {
+        let before = no_digits & ((1 << cell) - 1);
+        if let Some(Fault::NotADigit { found, .. }) = faults.get_mut(before.count_ones() as usize) {
+            *found = Found::Character(*character);
+        }
+    }
 }
 
 /// Four bits a digit, enough to count it in a house of nine cells; zero for other bytes.

@@ -44,7 +44,8 @@ pub fn solution(text: &[u8]) -> Solution {
         Some(_) => read_regular::<11>(text, &mut solution.cells),
         None => read_any(text, &mut solution),
     }
-    if !text.is_ascii() {
+    let cells = solution.cells.iter().fold(0, |all, cell| all | cell);
+    if !cells.is_ascii() || (solution.long_rows != [0; 9] && !text.is_ascii()) {
         read_characters(text, &mut solution);
     }
     solution
