@@ -7,6 +7,7 @@ use crate::model::rows::{report_of, rfc_3339};
 use crate::model::submission::{Finished, HandedIn, Tally};
 use crate::model::words::{counted, times};
 use crate::service::http::{ClaimState, InboxStatus, WhyAnswer};
+use crate::store::path::is_missing;
 use gridmark_core::Kind;
 use gridmark_core::board::Verdict;
 use std::path::Path;
@@ -162,8 +163,8 @@ impl Words<'_> {
             handed_in(&claimed.handed_in),
             rfc_3339(claimed.received_at_ms)
         );
-        let archived = self.settings.paths.archive().join(claimed.archived_as.as_path());
-        let archived = escape::path(&archived);
+        let place = self.settings.paths.archive().join(claimed.archived_as.as_path());
+        let archived = escape::path(&place);
         let Some(done) = &record.finished else {
             let crashes = match claimed.crashes {
                 0 => String::new(),
@@ -171,6 +172,8 @@ impl Words<'_> {
             };
             return format!("attempt {attempt}: {taken}{crashes}; file {archived}");
         };
+        let is_gone = place.symlink_metadata().is_err_and(|error| is_missing(&error));
+        let gone = if is_gone { ", which is gone" } else { "" };
         let when = rfc_3339(done.graded_at_ms);
         if done.status == Status::Failed {
             let tried = times(done.tries);
@@ -180,7 +183,7 @@ impl Words<'_> {
         let report = self.settings.paths.reports();
         let report = report.join(report_of(&claimed.name).as_path());
         format!(
-            "attempt {attempt}: {taken}, {} {when}: {kind}, {}; report {}; file {archived}",
+            "attempt {attempt}: {taken}, {} {when}: {kind}, {}; report {}; file {archived}{gone}",
             done.status.word(),
             marks(&done.tally),
             shown(&report)
