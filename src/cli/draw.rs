@@ -13,6 +13,8 @@ pub(super) enum Ink {
     Colour,
 }
 
+/// The colour of givens, bold like all.
+const GIVEN: &str = "39";
 const RED: &str = "31";
 const GREEN: &str = "32";
 const YELLOW: &str = "33";
@@ -50,14 +52,18 @@ pub(super) fn bad_cells(
     cage_of: Option<&[u8; CELLS_9]>,
 ) -> [bool; CELLS_9] {
     let mut bad = [false; CELLS_9];
-    let repeated = |i: usize, counts: &[u8; 9]| match cells[i] {
+    let repeated = |i: usize, counts: &[u8; 16]| match cells[i] {
         digit @ b'1'..=b'9' => counts[usize::from(digit - b'1')] > 1,
         _ => false,
     };
     let in_cage = |i: usize, cage: Cell| cage_of.is_some_and(|of| of[i] == of[cage.index_9()]);
     for fault in faults {
         match fault {
-            Fault::NotADigit { cell, .. } | Fault::GivenChanged { cell, .. } => {
+            // What is another puzzle is not judged.
+            Fault::ForeignPuzzle(_) | Fault::WrongNumber { .. } => {}
+            Fault::NotADigit { cell, .. }
+            | Fault::GivenChanged { cell, .. }
+            | Fault::WrongDigit { cell, .. } => {
                 bad[cell.index_9()] = true;
             }
             // The extra cells of a long row are not on the grid.
@@ -114,6 +120,46 @@ pub(super) fn puzzle(puzzle: &Puzzle) -> String {
 pub(super) fn board(puzzle: &Puzzle, digits: &[u8], starred: &[bool]) -> String {
     let star = |i: usize| if starred[i] { '*' } else { ' ' };
     drawn(puzzle, |i| format!("{:>2}{}", puzzle.alphabet().name(digits[i]), star(i)))
+}
+
+/// An entry for a puzzle: givens are bold, or have a dot behind them; cells that `faults` are about are marked.
+pub(super) fn entry(puzzle: &Puzzle, digits: &[u8], faults: &[Fault], ink: Ink) -> String {
+    let size = puzzle.size();
+    let mut bad = vec![false; size.cells()];
+    for fault in faults {
+        match fault {
+            Fault::ForeignPuzzle(_) | Fault::RowLength { .. } | Fault::WrongNumber { .. } => {}
+            Fault::NotADigit { cell, .. }
+            | Fault::GivenChanged { cell, .. }
+            | Fault::WrongDigit { cell, .. } => bad[cell.index(size)] = true,
+            Fault::HouseRepeat { house, repeats, .. } => {
+                for cell in house.cells(size) {
+                    let digit = usize::from(digits[cell]);
+                    bad[cell] |= digit > 0 && repeats.counts[digit - 1] > 1;
+                }
+            }
+            Fault::CageRepeat { cage, .. } | Fault::CageSum { cage, .. } => {
+                let cage = puzzle.cage_of(cage.first.index(size)).map(|cage| &puzzle.cages()[cage]);
+                for cell in cage.iter().flat_map(|cage| cage.cells()) {
+                    bad[usize::from(*cell)] = true;
+                }
+            }
+        }
+    }
+    drawn(puzzle, |cell| {
+        let name = match digits[cell] {
+            0 => " ",
+            digit => puzzle.alphabet().name(digit),
+        };
+        let is_given = puzzle.givens()[cell] != 0;
+        match (bad[cell], is_given, ink) {
+            (true, ..) if name.len() == 1 => ink.paint(RED, &format!("[{name}]")),
+            (true, ..) => ink.paint(RED, &format!("{name}!")),
+            (false, true, Ink::Colour) => ink.paint(GIVEN, &format!("{name:>2} ")),
+            (false, true, Ink::Plain) => format!("{name:>2}."),
+            (false, false, _) => format!("{name:>2} "),
+        }
+    })
 }
 
 /// A board with its boxes, or with the cages of the puzzle and their totals.

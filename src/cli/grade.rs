@@ -3,6 +3,7 @@
 use super::chunks::Chunks;
 use super::draw::Ink;
 use super::listing::{Listing, Output, Style, summary};
+use super::puzzle::Reading;
 use super::screen::Screen;
 use super::table::Table;
 use super::target::ServiceArgs;
@@ -12,12 +13,16 @@ use crate::model::escape;
 use crate::model::marking::limits;
 use crate::model::rows::CaseRows;
 use crate::model::submission::Tally;
+use crate::puzzle::certify::{Certificate, certify};
 use gridmark_core::board::{Mark, Verdict};
 use gridmark_core::format::kind_by_name;
-use gridmark_core::judge::{Judge, Tier};
+use gridmark_core::judge::{Against, Judge, Tier};
+use gridmark_core::puzzle::{Solutions, Task};
 use std::fs::File;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The arguments of `gridmark grade`.
 #[derive(Debug, clap::Args)]
@@ -38,12 +43,26 @@ pub struct Args {
     /// Explain every case that is not right, however many there are in a file
     #[arg(long)]
     all: bool,
+    /// Judge entries for this puzzle: FILE#3 is the third of a file. A file may hold many entries
+    #[arg(long, value_name = "FILE")]
+    puzzle: Option<PathBuf>,
+    /// An entry for the puzzle is one number: how many cells Lazy Larry fills
+    #[arg(long, requires = "puzzle")]
+    larry: bool,
+    #[command(flatten)]
+    reading: Reading,
     #[command(flatten)]
     service: ServiceArgs,
 }
 
+/// How long the only solution of the puzzle is looked for, so that wrong cells can be counted.
+const PROOF_TIME_MAX: Duration = Duration::from_secs(2);
+
 /// How many files that are left alone are named.
 const IGNORED_NAMED_MAX: usize = 3;
+
+/// The largest file of entries for a puzzle, in bytes: it is held in memory.
+const ENTRY_BYTES_MAX: u64 = 64 << 20;
 
 /// The exit code if something is wrong or unreadable.
 const NOT_RIGHT: u8 = 1;
@@ -65,6 +84,36 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
             Ok(ExitCode::from(NOT_GRADED))
         }
         result => result,
+    }
+}
+
+impl Args {
+    /// The puzzle that entries are judged by, if there is one, with its solution if that is the only one.
+    fn against(&self) -> Result<Option<Against>, Error> {
+        let Some(file) = &self.puzzle else { return Ok(None) };
+        let mut sources = self.reading.open(file)?;
+        if sources.len() != 1 {
+            let message = format!(
+                "{} holds {} puzzles: say which, as in {}#1",
+                escape::path(file),
+                sources.len(),
+                escape::path(file)
+            );
+            return Err(Error::Usage(message));
+        }
+        let mut puzzle = sources.remove(0).listed.puzzle;
+        let usage = |why: gridmark_core::puzzle::Invalid| {
+            Error::Usage(format!("{}: {why}", escape::path(file)))
+        };
+        if self.larry {
+            puzzle = puzzle.with_task(Task::Larry).map_err(usage)?;
+        } else if puzzle.keys().is_empty()
+            && let Ok(Certificate { solutions: Some(Solutions::One(only)), .. }) =
+                certify(&puzzle, PROOF_TIME_MAX)
+        {
+            puzzle = puzzle.with_key(&only).map_err(usage)?;
+        }
+        Ok(Some(Against::new(puzzle)))
     }
 }
 
@@ -90,7 +139,9 @@ fn grade_all(args: &Args) -> Result<ExitCode, Error> {
     let bytes = submissions.iter().map(|submission| submission.bytes).sum();
     let screen = Screen::new(bytes, shows);
     let tier = Tier::from_setting(&settings.grade.tier).map_err(crate::service::Error::from)?;
-    let mut grading = Grading { judge: Judge::new(tier), marks: Vec::new(), screen, table };
+    let against = args.against()?;
+    let mut grading =
+        Grading { judge: Judge::new(tier), against, marks: Vec::new(), screen, table };
     grading.screen.show(&style.head())?;
     let mut total = Tally::default();
     for (submission, name) in submissions.iter().zip(&names) {
@@ -134,13 +185,59 @@ fn print_ignored(ignored: &[PathBuf]) {
 /// The state of a run: how files are graded and where their marks go.
 struct Grading {
     judge: Judge,
+    /// The puzzle that entries are judged by, if there is one.
+    against: Option<Against>,
     marks: Vec<Mark>,
     screen: Screen,
     table: Option<Table>,
 }
 
 impl Grading {
-    fn grade(&mut self, submission: &Submission, mut listing: Listing<'_>) -> Result<Tally, Error> {
+    fn grade(&mut self, submission: &Submission, listing: Listing<'_>) -> Result<Tally, Error> {
+        match self.against.take() {
+            None => self.grade_cases(submission, listing),
+            Some(against) => {
+                let tally = self.grade_entries(&against, submission, listing);
+                self.against = Some(against);
+                tally
+            }
+        }
+    }
+
+    /// Judges the entries of a file.
+    fn grade_entries(
+        &mut self,
+        against: &Against,
+        submission: &Submission,
+        mut listing: Listing<'_>,
+    ) -> Result<Tally, Error> {
+        let Submission { path, name, attempt, rules, bytes } = submission;
+        if *bytes > ENTRY_BYTES_MAX {
+            let message =
+                format!("it has {bytes} bytes; a file of entries has at most {ENTRY_BYTES_MAX}");
+            return Err(Error::io("read", path)(io::Error::other(message)));
+        }
+        let mut text = Vec::new();
+        let file = File::open(path).map_err(Error::io("read", path))?;
+        file.take(ENTRY_BYTES_MAX).read_to_end(&mut text).map_err(Error::io("read", path))?;
+        let rows = CaseRows::new(name, *attempt, rules.neutralise_formulas);
+        let kind = against.puzzle().kind();
+        for entry in against.entries(&text, limits(rules)) {
+            listing.entry(against, &entry, &mut self.screen)?;
+            if let Some(table) = &mut self.table {
+                table.append(&rows, listing.cases(), Some(kind), &entry.mark)?;
+            }
+        }
+        self.screen.advance(*bytes);
+        listing.end(&mut self.screen)
+    }
+
+    /// Judges a file by what it says itself.
+    fn grade_cases(
+        &mut self,
+        submission: &Submission,
+        mut listing: Listing<'_>,
+    ) -> Result<Tally, Error> {
         let path = &submission.path;
         let file = File::open(path).map_err(Error::io("read", path))?;
         let Submission { name, attempt, rules, .. } = submission;

@@ -8,6 +8,7 @@ use crate::model::words::counted;
 use gridmark_core::Kind;
 use gridmark_core::board::{Fault, Mark, Verdict, in_words};
 use gridmark_core::format::{Case, CaseText, classic, killer};
+use gridmark_core::judge::{Against, Compared, Entry};
 
 /// A file with more cases than this gets one line for all correct cases.
 const CASES_LISTED_MAX: u64 = 20;
@@ -126,11 +127,61 @@ impl<'a> Listing<'a> {
         mark: &Mark,
         output: &mut impl Output,
     ) -> Result<(), Error> {
-        self.kind = chunk.kind;
+        self.add(chunk.kind, mark, output, |ink| match mark {
+            Mark::Correct | Mark::Counted(_) => String::new(),
+            Mark::Wrong(faults) => draw(chunk, case, faults, ink) + &sentences(faults),
+            Mark::Unreadable(why) => {
+                let (text, first_line) = chunk.text_from(case, why.line);
+                let line = draw::offending_line(text, first_line, why);
+                format!("{why}\n{}", line.unwrap_or_default())
+            }
+        })
+    }
+
+    /// Adds the next entry for a registered puzzle.
+    pub(super) fn entry(
+        &mut self,
+        against: &Against,
+        entry: &Entry,
+        output: &mut impl Output,
+    ) -> Result<(), Error> {
+        let puzzle = against.puzzle();
+        self.add(Some(puzzle.kind()), &entry.mark, output, |ink| {
+            match (&entry.mark, &entry.digits) {
+                (Mark::Correct | Mark::Counted(_), _) => String::new(),
+                (Mark::Unreadable(why), _) => format!("{why}\n"),
+                (Mark::Wrong(faults), None) => sentences(faults),
+                (Mark::Wrong(faults), Some(digits)) => {
+                    let Compared { blank_cells, wrong_cells, .. } = against.compare(digits);
+                    let wrong = wrong_cells.filter(|wrong| *wrong > 0);
+                    let wrong = wrong.map(|wrong| {
+                        format!("not as in the solution: {}\n", counted(wrong, "cell"))
+                    });
+                    let blank = (blank_cells > 0)
+                        .then(|| format!("to be filled still: {}\n", counted(blank_cells, "cell")));
+                    let drawn = draw::entry(puzzle, digits, faults, ink);
+                    drawn
+                        + &sentences(faults)
+                        + &blank.unwrap_or_default()
+                        + &wrong.unwrap_or_default()
+                }
+            }
+        })
+    }
+
+    /// Adds a case; `explain` says what is wrong with it.
+    fn add(
+        &mut self,
+        kind: Option<Kind>,
+        mark: &Mark,
+        output: &mut impl Output,
+        explain: impl Fn(Ink) -> String,
+    ) -> Result<(), Error> {
+        self.kind = kind;
         self.tally.count(mark);
         let right = matches!(mark.verdict(), Verdict::Correct | Verdict::Counted);
         if self.tally.cases() <= CASES_LISTED_MAX {
-            self.first.push((right, self.describe(chunk, case, mark)));
+            self.first.push((right, self.describe(mark, &explain)));
             return Ok(());
         }
         for (right, text) in self.first.drain(..) {
@@ -144,7 +195,7 @@ impl<'a> Listing<'a> {
         }
         if self.style.all || self.explained < CASES_EXPLAINED_MAX {
             self.explained += 1;
-            output.show(&self.describe(chunk, case, mark))
+            output.show(&self.describe(mark, &explain))
         } else {
             self.unexplained += 1;
             Ok(())
@@ -176,7 +227,7 @@ impl<'a> Listing<'a> {
     }
 
     /// The line of one case and its explanation.
-    fn describe(&self, chunk: &Chunk<'_>, case: &Case, mark: &Mark) -> String {
+    fn describe(&self, mark: &Mark, explain: &impl Fn(Ink) -> String) -> String {
         let answer = match (mark, self.kind) {
             (Mark::Unreadable(_), _) | (_, None) => "-".into(),
             (_, Some(kind)) => mark.answer(kind),
@@ -196,15 +247,10 @@ impl<'a> Listing<'a> {
             faults: &faults,
             note: &note,
         });
-        let explained = match mark {
-            Mark::Correct | Mark::Counted(_) => return text,
-            Mark::Wrong(faults) => self.draw(chunk, case, faults),
-            Mark::Unreadable(why) => {
-                let (text, first_line) = chunk.text_from(case, why.line);
-                let line = draw::offending_line(text, first_line, why);
-                format!("{why}\n{}", line.unwrap_or_default())
-            }
-        };
+        if let Mark::Correct | Mark::Counted(_) = mark {
+            return text;
+        }
+        let explained = explain(self.style.ink);
         text.push('\n');
         for line in explained.lines() {
             text.push_str("    ");
@@ -214,29 +260,28 @@ impl<'a> Listing<'a> {
         text.push('\n');
         text
     }
+}
 
-    /// The grid with the wrong cells marked, and every fault in words.
-    fn draw(&self, chunk: &Chunk<'_>, case: &Case, faults: &[Fault]) -> String {
-        let ink = self.style.ink;
-        let mut text = match &case.text {
-            CaseText::Classic { .. } => {
-                let solution = classic::solution(chunk.text(case));
-                let bad = draw::bad_cells(faults, &solution.cells, None);
-                draw::classic(&solution, &bad, ink)
-            }
-            CaseText::Killer => match killer::diagram(chunk.text(case), case.line) {
-                Ok(diagram) => {
-                    let cages = Some(&diagram.cage_of);
-                    draw::killer(&diagram, &draw::bad_cells(faults, &diagram.cells, cages), ink)
-                }
-                Err(why) => why.to_string() + "\n",
-            },
-            CaseText::Hexudoku | CaseText::Unreadable(_) => String::new(),
-        };
-        for sentence in in_words(faults) {
-            text.push_str(&sentence.to_string());
-            text.push('\n');
+/// The grid of a case with the wrong cells marked.
+fn draw(chunk: &Chunk<'_>, case: &Case, faults: &[Fault], ink: Ink) -> String {
+    match &case.text {
+        CaseText::Classic { .. } => {
+            let solution = classic::solution(chunk.text(case));
+            let bad = draw::bad_cells(faults, &solution.cells, None);
+            draw::classic(&solution, &bad, ink)
         }
-        text
+        CaseText::Killer => match killer::diagram(chunk.text(case), case.line) {
+            Ok(diagram) => {
+                let cages = Some(&diagram.cage_of);
+                draw::killer(&diagram, &draw::bad_cells(faults, &diagram.cells, cages), ink)
+            }
+            Err(why) => why.to_string() + "\n",
+        },
+        CaseText::Hexudoku | CaseText::Unreadable(_) => String::new(),
     }
+}
+
+/// Every fault in words, a line each.
+fn sentences(faults: &[Fault]) -> String {
+    in_words(faults).map(|sentence| format!("{sentence}\n")).collect()
 }

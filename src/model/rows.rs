@@ -135,7 +135,8 @@ impl CaseRows {
             (Mark::Wrong(faults), Some(kind)) => {
                 push(rows, &[&mark.answer(kind), ",,,"]);
                 if let Some(first) = faults.first() {
-                    push(rows, &[first.code(), ",", &first.at().to_string()]);
+                    let at = first.at().map_or_else(String::new, |cell| cell.to_string());
+                    push(rows, &[first.code(), ",", &at]);
                 }
                 rows.push(b',');
                 push_number(rows, faults.len());
@@ -154,7 +155,7 @@ fn end_of_correct(kind: Kind) -> &'static str {
     match kind {
         Kind::Killer => ",killer,correct,OK,,,,,0,\n",
         Kind::Classic => ",classic,correct,Y,,,,,0,\n",
-        Kind::Hexudoku => ",hexudoku,correct,0,,,,,0,\n",
+        Kind::Hexudoku => ",hexudoku,correct,,,,,,0,\n",
     }
 }
 

@@ -175,7 +175,7 @@ impl Graded {
     /// the verdict.
     pub fn outcome(&self) -> (&'static str, String) {
         match &self.mark {
-            Mark::Wrong(faults) => (faults[0].code(), faults[0].at().to_string()),
+            Mark::Wrong(faults) => (faults[0].code(), faults[0].at().unwrap().to_string()),
             Mark::Unreadable(why) => (why.code.code(), format!("{}:{}", why.line, why.column)),
             mark => (mark.verdict().word(), String::new()),
         }

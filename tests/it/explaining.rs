@@ -23,7 +23,7 @@ fn classic(givens: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Mark {
 
 fn codes(mark: &Mark) -> Vec<(&'static str, String)> {
     let Mark::Wrong(faults) = mark else { panic!("{mark:?}") };
-    faults.iter().map(|fault| (fault.code(), fault.at().to_string())).collect()
+    faults.iter().map(|fault| (fault.code(), fault.at().unwrap().to_string())).collect()
 }
 
 #[test]

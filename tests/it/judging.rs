@@ -11,7 +11,7 @@ use gridmark_core::judge::{Judge, Tier, explain_classic, explain_killer, kernel}
 const OPEN: [u8; 81] = [b'.'; 81];
 
 fn places(faults: &[Fault]) -> Vec<oracle::FaultAt> {
-    faults.iter().map(|fault| (fault.code(), fault.at().to_string())).collect()
+    faults.iter().map(|fault| (fault.code(), fault.at().unwrap().to_string())).collect()
 }
 
 /// The faults of the only mark.

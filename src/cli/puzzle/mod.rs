@@ -5,6 +5,8 @@ mod convert;
 mod show;
 mod source;
 
+pub(super) use source::Reading;
+
 use super::Error;
 use std::process::ExitCode;
 

@@ -62,7 +62,8 @@ fn in_words(mark: &Mark) -> String {
                 0 => String::new(),
                 more => format!(", and {more} more"),
             };
-            format!("{} {}, {first}{more}", first.at(), first.code())
+            let at = first.at().map_or_else(String::new, |cell| format!("{cell} "));
+            format!("{at}{}, {first}{more}", first.code())
         }
         Mark::Unreadable(why) => format!("{}, {why}", why.code.code()),
         Mark::Correct | Mark::Counted(_) => String::new(),

@@ -1,5 +1,6 @@
 //! Faults: broken rules, each with its place and its words.
 
+use super::alphabet::Alphabet;
 use super::cell::Cell;
 use super::character::{Shown, name_of};
 use super::house::House;
@@ -15,11 +16,13 @@ use core::fmt;
 /// let found = Found::Byte(b'x');
 /// let fault = Fault::NotADigit { cell: Cell { row: 1, column: 4 }, found };
 /// assert_eq!(fault.code(), "not-a-digit");
-/// assert_eq!(fault.at().to_string(), "r2c5");
+/// assert_eq!(fault.at().map(|cell| cell.to_string()).as_deref(), Some("r2c5"));
 /// assert_eq!(fault.to_string(), "r2c5 holds x, not a digit");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
+    /// The entry is for another puzzle than the registered one.
+    ForeignPuzzle(Difference),
     /// A cell that holds anything but `1` to `9`.
     NotADigit {
         /// The cell.
@@ -38,10 +41,26 @@ pub enum Fault {
     GivenChanged {
         /// The cell.
         cell: Cell,
-        /// The digit of the puzzle, as text.
+        /// The digit of the puzzle, from 1.
         given: u8,
-        /// The digit of the solution, as text.
+        /// The digit of the solution, from 1.
         found: u8,
+        /// How digits are written.
+        alphabet: Alphabet,
+    },
+    /// A cell that holds another digit than the solution, where only some cells are handed in.
+    WrongDigit {
+        /// The cell.
+        cell: Cell,
+        /// The digit of the entry, from 1.
+        found: u8,
+        /// How digits are written.
+        alphabet: Alphabet,
+    },
+    /// Another number than the one that was asked for.
+    WrongNumber {
+        /// The number of the entry.
+        found: u32,
     },
     /// A house that holds some digit more than once.
     HouseRepeat {
@@ -93,17 +112,96 @@ pub struct CageFault {
 /// How often a house or cage holds each digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
-    /// Occurrences by digit: `counts[0]` is for digit 1.
-    pub counts: [u8; 9],
+    /// Occurrences by digit: `counts[0]` is for the first.
+    pub counts: [u8; 16],
+    /// How digits are written.
+    pub alphabet: Alphabet,
+}
+
+/// The first difference between the puzzle that an entry brings along and the registered one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// A given: a digit from 1, or none where the cell is open.
+    Given {
+        /// The cell.
+        cell: Cell,
+        /// The given in the entry.
+        entry: Option<u8>,
+        /// The given in the puzzle.
+        puzzle: Option<u8>,
+        /// How digits are written.
+        alphabet: Alphabet,
+    },
+    /// Two neighbours are in one cage of only one of the two puzzles.
+    Wall {
+        /// The neighbours.
+        cells: [Cell; 2],
+        /// Whether the entry is the one that separates them.
+        in_entry: bool,
+    },
+    /// A cage with another total, or with none.
+    Total {
+        /// The first cell of the cage in the entry.
+        cage: Cell,
+        /// The total in the entry.
+        entry: Option<u32>,
+        /// The total in the puzzle.
+        puzzle: Option<u32>,
+    },
+    /// The entry has cages, and the puzzle has none.
+    Cages,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Difference::Given { cell, entry, puzzle, alphabet } => {
+                let name = |digit: &Option<u8>| digit.map(|digit| alphabet.name(digit));
+                match (name(entry), name(puzzle)) {
+                    (Some(entry), Some(puzzle)) => {
+                        write!(f, "given at {cell} is {entry}, the puzzle has {puzzle}")
+                    }
+                    (Some(entry), None) => {
+                        write!(f, "given at {cell} is {entry}, in the puzzle the cell is open")
+                    }
+                    (None, puzzle) => {
+                        let puzzle = puzzle.unwrap_or("none");
+                        write!(f, "{cell} is open, in the puzzle {puzzle} is given")
+                    }
+                }
+            }
+            Difference::Wall { cells: [one, other], in_entry: true } => {
+                write!(f, "a wall between {one} and {other} that the puzzle does not have")
+            }
+            Difference::Wall { cells: [one, other], in_entry: false } => {
+                write!(f, "no wall between {one} and {other}, where the puzzle has one")
+            }
+            Difference::Total { cage, entry, puzzle } => {
+                match entry {
+                    Some(entry) => write!(f, "cage at {cage} adds up to {entry}, in the puzzle ")?,
+                    None => write!(f, "cage at {cage} has no total, in the puzzle ")?,
+                }
+                match puzzle {
+                    Some(puzzle) if entry.is_some() => write!(f, "to {puzzle}"),
+                    Some(puzzle) => write!(f, "it adds up to {puzzle}"),
+                    None => f.write_str("it has no total"),
+                }
+            }
+            Difference::Cages => f.write_str("it has cages, the puzzle has none"),
+        }
+    }
 }
 
 impl Fault {
     /// The code of this fault, as it stands in the `fault` column.
     pub const fn code(&self) -> &'static str {
         match self {
+            Fault::ForeignPuzzle(_) => "foreign-puzzle",
             Fault::NotADigit { .. } => "not-a-digit",
             Fault::RowLength { .. } => "row-length",
             Fault::GivenChanged { .. } => "given-changed",
+            Fault::WrongDigit { .. } => "wrong-digit",
+            Fault::WrongNumber { .. } => "wrong-number",
             Fault::HouseRepeat { house: House::Row(_), .. } => "row-repeat",
             Fault::HouseRepeat { house: House::Column(_), .. } => "column-repeat",
             Fault::HouseRepeat { house: House::Box(_), .. } => "box-repeat",
@@ -112,23 +210,30 @@ impl Fault {
         }
     }
 
-    /// The cell of this fault, as it stands in the `at` column.
+    /// The cell of this fault, as it stands in the `at` column; `None` if it has none.
     ///
     /// For a repeat it is the first cell whose digit occurs earlier in that house or cage; for a
     /// wrong total the cell that the cage's line names; for a long row its tenth cell.
-    pub const fn at(&self) -> Cell {
-        match self {
-            Fault::NotADigit { cell, .. } | Fault::GivenChanged { cell, .. } => *cell,
+    pub const fn at(&self) -> Option<Cell> {
+        Some(match self {
+            Fault::ForeignPuzzle(Difference::Cages) | Fault::WrongNumber { .. } => return None,
+            Fault::ForeignPuzzle(Difference::Given { cell, .. })
+            | Fault::ForeignPuzzle(Difference::Total { cage: cell, .. })
+            | Fault::ForeignPuzzle(Difference::Wall { cells: [cell, _], .. }) => *cell,
+            Fault::NotADigit { cell, .. }
+            | Fault::GivenChanged { cell, .. }
+            | Fault::WrongDigit { cell, .. } => *cell,
             Fault::RowLength { row, .. } => Cell { row: *row, column: 9 },
             Fault::HouseRepeat { at, .. } | Fault::CageRepeat { at, .. } => *at,
             Fault::CageSum { cage, .. } => cage.named,
-        }
+        })
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Fault::ForeignPuzzle(difference) => write!(f, "this is another puzzle: {difference}"),
             Fault::NotADigit { cell, found: Found::Byte(b' ') } => write!(f, "{cell} is blank"),
             Fault::NotADigit { cell, found: Found::Byte(found) } => {
                 write!(f, "{cell} holds {}, not a digit", Readable(*found))
@@ -140,14 +245,14 @@ impl fmt::Display for Fault {
             Fault::RowLength { row, length } => {
                 write!(f, "row {} has {length} cells, not 9", u32::from(*row) + 1)
             }
-            Fault::GivenChanged { cell, given, found } => {
-                write!(
-                    f,
-                    "{cell} holds {}, but {} is given there",
-                    Readable(*found),
-                    Readable(*given)
-                )
+            Fault::GivenChanged { cell, given, found, alphabet } => {
+                let [found, given] = [found, given].map(|digit| alphabet.name(*digit));
+                write!(f, "{cell} holds {found}, but {given} is given there")
             }
+            Fault::WrongDigit { cell, found, alphabet } => {
+                write!(f, "{cell} holds {}, not the digit of the solution", alphabet.name(*found))
+            }
+            Fault::WrongNumber { found } => write!(f, "{found} is not the number asked for"),
             Fault::HouseRepeat { house, repeats, .. } => write!(f, "{house} has {repeats}"),
             Fault::CageRepeat { cage, repeats, .. } => {
                 write!(f, "cage at {} has {repeats}", cage.named)
@@ -164,7 +269,7 @@ impl fmt::Display for Repeats {
         let repeated = self.counts.iter().zip(1..).filter(|(count, _)| **count > 1);
         for (i, (count, digit)) in repeated.enumerate() {
             let and = if i == 0 { "" } else { " and " };
-            write!(f, "{and}{digit} {}", Times(*count))?;
+            write!(f, "{and}{} {}", self.alphabet.name(digit), Times(*count))?;
         }
         Ok(())
     }

@@ -179,7 +179,9 @@ impl Mark {
             (Kind::Classic, Mark::Correct) => "Y".into(),
             (Kind::Classic, _) => "N".into(),
             (Kind::Hexudoku, Mark::Counted(counted)) => counted.filled.to_string().into(),
-            (Kind::Hexudoku, _) => "0".into(),
+            // A board that was to be completed has no number for an answer.
+            (Kind::Hexudoku, Mark::Correct | Mark::Wrong(_)) => "".into(),
+            (Kind::Hexudoku, Mark::Unreadable(_)) => "0".into(),
         }
     }
 

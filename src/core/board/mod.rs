@@ -1,5 +1,6 @@
 //! What sudoku is, as far as grading needs it: cells and houses, faults, marks.
 
+mod alphabet;
 mod cell;
 mod character;
 mod fault;
@@ -7,9 +8,10 @@ mod house;
 mod mark;
 mod size;
 
+pub use alphabet::{Alphabet, UnknownAlphabet};
 pub use cell::Cell;
 pub(crate) use character::{Shown, name_of};
-pub use fault::{CageFault, Fault, Found, InWords, Repeats, in_words};
+pub use fault::{CageFault, Difference, Fault, Found, InWords, Repeats, in_words};
 pub(crate) use house::HOUSES_9;
 pub use house::House;
 pub use mark::{Counted, Mark, Unreadable, UnreadableCode, Verdict};

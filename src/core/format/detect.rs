@@ -22,7 +22,7 @@ pub fn kind_by_name(name: &[u8]) -> Option<Kind> {
 /// The kind of a file whose first line that is not blank is `line`.
 ///
 /// No line is that of two kinds, so the order in which they are tried does not matter.
-pub(super) fn kind_by_line(line: &[u8]) -> Option<Kind> {
+pub(crate) fn kind_by_line(line: &[u8]) -> Option<Kind> {
     Kind::ALL.into_iter().find(|kind| match kind {
         Kind::Killer => line.starts_with(killer::CORNER),
         Kind::Classic => classic::count(line).is_some(),
@@ -34,7 +34,7 @@ pub(super) fn kind_by_line(line: &[u8]) -> Option<Kind> {
 /// read. `None` if that takes more of the file, which has more unless `end` is set.
 ///
 /// Without a mark at its start, UTF-16 is known by the zeros in its first four bytes.
-pub(super) fn encoding(window: &[u8], end: bool) -> Option<Result<(), &'static str>> {
+pub(crate) fn encoding(window: &[u8], end: bool) -> Option<Result<(), &'static str>> {
     let may_differ = matches!(window, [0 | 0xFE | 0xFF, ..] | [_, 0, ..]);
     if !end && (window.len() < 2 || (window.len() < 4 && may_differ)) {
         return None;

@@ -331,7 +331,7 @@ pub(crate) fn split(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Takes the first line off `text`, a whole case, and returns it without its end.
-pub(super) fn next_line<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub(crate) fn next_line<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
     if text.is_empty() {
         return None;
     }

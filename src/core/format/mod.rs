@@ -37,7 +37,7 @@
 pub mod bare;
 mod checkpoint;
 pub mod classic;
-mod detect;
+pub(crate) mod detect;
 pub mod hexudoku;
 pub mod killer;
 pub(crate) mod lines;

@@ -1,8 +1,10 @@
 //! Which rules are broken, and where, for the cases that no kernel found correct.
 
-use crate::board::{CELLS_9, CageFault, Cell, Fault, Found, Grid, HOUSES_9, House, Repeats};
+use crate::board::{
+    Alphabet, CELLS_9, CageFault, Cell, Fault, Found, Grid, HOUSES_9, House, Repeats,
+};
 use crate::format::classic::Solution;
-use crate::format::killer::{Cage, Diagram};
+use crate::format::killer::Diagram;
 use alloc::vec::Vec;
 
 /// How many faults there is room for from the start: one wrong cell breaks three houses.
@@ -44,8 +46,9 @@ pub fn explain_classic(solution: &Solution, givens: &Grid) -> Vec<Fault> {
     faults.extend(long_rows.map(|(length, row)| Fault::RowLength { row, length: *length }));
     faults.extend(bits(changed).map(|cell| Fault::GivenChanged {
         cell: Cell::of_9(cell),
-        given: givens[cell],
-        found: cells[cell],
+        given: givens[cell].wrapping_sub(b'0'),
+        found: cells[cell].wrapping_sub(b'0'),
+        alphabet: Alphabet::OneToNine,
     }));
     houses.push_repeats(cells, &mut faults);
     faults
@@ -60,31 +63,42 @@ pub fn explain_killer(diagram: &Diagram) -> Vec<Fault> {
     let houses = Houses::of(cells);
     faults.reserve(houses.broken.count_ones() as usize);
     houses.push_repeats(cells, &mut faults);
-    let mut counters = [0; CELLS_9];
+    let cages = cages
+        .iter()
+        .map(|cage| (CageFault { first: cage.first, named: cage.named }, Some(cage.total)));
+    push_cage_faults(cells, cage_of, cages, &mut faults);
+    faults
+}
+
+/// A cell that is in no cage.
+pub(super) const NO_CAGE: u8 = u8::MAX;
+
+/// Appends the faults of cages: those with repeated digits, then those with wrong sums. `cage_of` says which of
+/// `cages` each cell is in, or [`NO_CAGE`]; a cage may have no total.
+pub(super) fn push_cage_faults(
+    cells: &Grid,
+    cage_of: &[u8; CELLS_9],
+    cages: impl Iterator<Item = (CageFault, Option<u32>)> + Clone,
+    faults: &mut Vec<Fault>,
+) {
+    let mut counters = [0; 256];
     for (text, cage) in cells.iter().zip(cage_of) {
         counters[usize::from(*cage)] += CAGE_COUNTER_OF[usize::from(*text)];
     }
-    let fault = |cage: &Cage| CageFault { first: cage.first, named: cage.named };
-    for (number, (cage, counter)) in cages.iter().zip(&counters).enumerate() {
+    for (number, ((cage, _), counter)) in cages.clone().zip(&counters).enumerate() {
         if counter & CAGE_REPEATED != 0 {
             let members = (0..CELLS_9).filter(|cell| usize::from(cage_of[*cell]) == number);
             let repeats = repeats(cells, members);
-            faults.extend(repeats.map(|(at, repeats)| Fault::CageRepeat {
-                cage: fault(cage),
-                at,
-                repeats,
-            }));
+            faults.extend(repeats.map(|(at, repeats)| Fault::CageRepeat { cage, at, repeats }));
         }
     }
-    for (cage, counter) in cages.iter().zip(&counters) {
+    for ((cage, total), counter) in cages.zip(&counters) {
         let (sum, others) = ((counter >> SUM_SHIFT) as u16, counter >> OTHERS_SHIFT);
         // The sum of a cage is not judged if one of its cells is not a digit.
-        if others == 0 && u32::from(sum) != cage.total {
-            let (cage, sum, total) = (fault(cage), sum.into(), cage.total);
-            faults.push(Fault::CageSum { cage, sum, total });
+        if let Some(total) = total.filter(|total| others == 0 && u32::from(sum) != *total) {
+            faults.push(Fault::CageSum { cage, sum: sum.into(), total });
         }
     }
-    faults
 }
 
 /// The digit that a byte of text stands for.
@@ -194,7 +208,10 @@ impl Houses {
                 1 => House::Column(nth),
                 _ => House::Box(nth),
             };
-            let repeats = Repeats { counts: counts(self.counters.as_flattened()[number]) };
+            let repeats = Repeats {
+                counts: counts(self.counters.as_flattened()[number]),
+                alphabet: Alphabet::OneToNine,
+            };
             Fault::HouseRepeat { house, at: first_repeat(cells, &HOUSES_9[number]), repeats }
         }));
     }
@@ -212,12 +229,12 @@ fn first_repeat(cells: &Grid, house: &[u8; 9]) -> Cell {
 }
 
 /// The counts of a counter, a byte a digit instead of four bits.
-fn counts(counter: u64) -> [u8; 9] {
+fn counts(counter: u64) -> [u8; 16] {
     let spread = |word: u64, bits: u32, mask: u64| (word | word << bits) & mask;
     let eight = spread(counter & 0xFFFF_FFFF, 16, 0x0000_FFFF_0000_FFFF);
     let eight = spread(eight, 8, 0x00FF_00FF_00FF_00FF);
     let eight = spread(eight, 4, 0x0F0F_0F0F_0F0F_0F0F);
-    let mut counts = [0; 9];
+    let mut counts = [0; 16];
     counts[..8].copy_from_slice(&eight.to_le_bytes());
     counts[8] = (counter >> 32) as u8;
     counts
@@ -247,7 +264,7 @@ const CAGE_REPEATED: u128 = 0xFE_FEFE_FEFE_FEFE_FEFE;
 /// The first cell of a region whose digit occurs earlier in it, and how often the region holds each
 /// digit; `None` if it holds none more than once. The cells come in reading order.
 fn repeats(cells: &Grid, region: impl Iterator<Item = usize>) -> Option<(Cell, Repeats)> {
-    let (mut once, mut counts, mut first) = (0, 0, usize::MAX);
+    let (mut once, mut counts, mut first) = (0, 0u128, usize::MAX);
     for cell in region {
         let text = usize::from(cells[cell]);
         let occurs_earlier = once & SET_OF[text] != 0;
@@ -255,6 +272,8 @@ fn repeats(cells: &Grid, region: impl Iterator<Item = usize>) -> Option<(Cell, R
         once |= SET_OF[text];
         counts += CAGE_COUNTER_OF[text];
     }
-    let counts = *counts.to_le_bytes().first_chunk()?;
-    (first < CELLS_9).then(|| (Cell::of_9(first), Repeats { counts }))
+    let mut of_digits = [0; 16];
+    of_digits[..9].copy_from_slice(&counts.to_le_bytes()[..9]);
+    let repeats = Repeats { counts: of_digits, alphabet: Alphabet::OneToNine };
+    (first < CELLS_9).then_some((Cell::of_9(first), repeats))
 }

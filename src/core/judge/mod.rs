@@ -14,10 +14,12 @@
 //! Both ways, and every [`Tier`] of the kernels, must agree to the last byte of a report. The tests
 //! compare all of them with each other and with a slow oracle.
 
+mod against;
 mod explain;
 pub mod hexudoku;
 pub mod kernel;
 
+pub use against::{Against, Compared, Digits, Entry};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 pub use explain::{explain_classic, explain_killer};

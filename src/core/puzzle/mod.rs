@@ -24,13 +24,12 @@
 //! # Ok::<(), gridmark_core::puzzle::Invalid>(())
 //! ```
 
-mod alphabet;
 mod invalid;
 mod lint;
 mod search;
 pub mod text;
 
-pub use alphabet::{Alphabet, UnknownAlphabet};
+pub use crate::board::{Alphabet, UnknownAlphabet};
 pub use invalid::Invalid;
 pub use lint::{Finding, Flaw, lint};
 pub use search::{Solutions, search};

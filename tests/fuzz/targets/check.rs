@@ -52,8 +52,9 @@ fn as_expected(found: &Found, marks: &[Mark]) -> Vec<Case> {
             Mark::Correct => Expected::Faults(Vec::new()),
             Mark::Wrong(faults) => {
                 assert!(!faults.is_empty());
-                let cases =
-                    faults.iter().map(|fault| (fault.code().into(), fault.at().to_string()));
+                let cases = faults
+                    .iter()
+                    .map(|fault| (fault.code().into(), fault.at().expect("a cell").to_string()));
                 Expected::Faults(cases.collect())
             }
             Mark::Counted(counted) => {

@@ -1,8 +1,13 @@
 //! Puzzles for these tests, and how they are read.
 
+use gridmark::puzzle::certify::prove;
 use gridmark::puzzle::{Limits, read};
+use gridmark_core::Kind;
+use gridmark_core::generate::Puzzles;
 use gridmark_core::puzzle::text::Listed;
 use gridmark_core::puzzle::{Alphabet, Cage, Puzzle};
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// A solved grid.
 pub const SOLVED: &str =
@@ -61,4 +66,16 @@ pub fn error(text: impl AsRef<[u8]>) -> String {
         Ok(listed) => panic!("{listed:?}\n{}", String::from_utf8_lossy(text.as_ref())),
         Err(error) => error.to_string(),
     }
+}
+
+/// A puzzle with exactly one solution, without it, and the solution.
+pub fn generated(kind: Kind, seed: u64) -> (Puzzle, Vec<u8>) {
+    static KNOWN: LazyLock<Mutex<HashMap<(Kind, u64), Puzzle>>> = LazyLock::new(Mutex::default);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let puzzle = known.entry((kind, seed)).or_insert_with(|| {
+        Puzzles::new(kind, seed).next(&mut |puzzle: &Puzzle| prove(puzzle, || false).unwrap())
+    });
+    let solution = puzzle.keys()[0].clone();
+    let plain = Puzzle::new(puzzle.alphabet(), puzzle.givens()).unwrap();
+    (plain.with_cages(puzzle.cages().to_vec()).unwrap(), solution)
 }

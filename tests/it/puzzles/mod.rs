@@ -3,6 +3,7 @@
 mod certify;
 mod cli;
 mod documents;
+mod entries;
 mod kit;
 mod round;
 mod text;

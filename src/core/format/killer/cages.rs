@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::ToString;
 
 /// A cell that no grid has, for a cage that no line has named yet.
-const NOWHERE: Cell = Cell { row: u8::MAX, column: u8::MAX };
+pub(super) const NOWHERE: Cell = Cell { row: u8::MAX, column: u8::MAX };
 
 /// Numbers the cages, the connected regions of the drawing, in the order of their first cells.
 pub(super) fn find(diagram: &mut Diagram) {

@@ -111,14 +111,30 @@ pub fn diagram(text: &[u8], line: u64) -> Result<Diagram, Unreadable> {
 ///
 /// As [`diagram`].
 pub fn read(text: &[u8], line: u64, diagram: &mut Diagram) -> Result<(), Unreadable> {
+    read_some_totals(text, line, diagram)?;
+    cages::check_totals(line, diagram)
+}
+
+/// As [`read`], but cages may [lack](Cage::has_total) a total.
+///
+/// # Errors
+///
+/// As [`diagram`], but for `missing-cage-total`.
+pub fn read_some_totals(text: &[u8], line: u64, diagram: &mut Diagram) -> Result<(), Unreadable> {
     let text = without_end_marks(text);
     let totals = match drawing::read_regular(text, &mut diagram.cells, &mut diagram.walls) {
         Some(totals) => totals,
         None => read_lines(text, line, diagram)?,
     };
     cages::find(diagram);
-    cages::read_totals(totals, line + DRAWING_LINES as u64, diagram)?;
-    cages::check_totals(line, diagram)
+    cages::read_totals(totals, line + DRAWING_LINES as u64, diagram)
+}
+
+impl Cage {
+    /// Whether a line gave its total.
+    pub fn has_total(&self) -> bool {
+        self.named != cages::NOWHERE
+    }
 }
 
 /// The part of a [`Diagram`] that a kernel needs beside the totals.

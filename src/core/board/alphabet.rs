@@ -1,16 +1,16 @@
 //! Alphabets: how the digits of a puzzle are written.
 
-use crate::board::Size;
+use super::size::Size;
 use core::fmt;
 use core::str::FromStr;
 
 /// How the digits of a puzzle are written.
 ///
-/// A digit is a number from 1 to 9 or 16 everywhere in [this module](super): its place in the
-/// alphabet. What people read and write is its [name](Alphabet::name).
+/// A digit is a number from 1 to 9 or 16, its place in the alphabet. What people read and write is its
+/// [name](Alphabet::name).
 ///
 /// ```
-/// use gridmark_core::puzzle::Alphabet;
+/// use gridmark_core::board::Alphabet;
 /// assert_eq!("1-G".parse(), Ok(Alphabet::OneToG));
 /// let names = Alphabet::ALL.map(|alphabet| alphabet.name(9));
 /// assert_eq!(names, ["9", "8", "9", "I", "9"]);
@@ -93,7 +93,7 @@ impl Alphabet {
     /// Numbers may have a leading zero.
     ///
     /// ```
-    /// use gridmark_core::puzzle::Alphabet;
+    /// use gridmark_core::board::Alphabet;
     /// assert_eq!(Alphabet::AToP.digit(b"p"), Some(16));
     /// assert_eq!(Alphabet::OneToSixteen.digit(b"07"), Some(7));
     /// assert_eq!(Alphabet::OneToG.digit(b"0"), None);

@@ -1,0 +1,262 @@
+//! From a file to its entries.
+//!
+//! The first line that is not blank says whether a file has the kind's own form. Everything else is a list of
+//! grids by themselves, of numbers (Lazy Larry's task), or of lines with the marked cells.
+
+use super::{Against, Digits, unreadable};
+use crate::Kind;
+use crate::board::{Alphabet, Cell, Fault, Found as FoundInCell, Mark, Size, UnreadableCode};
+use crate::format::bare;
+use crate::format::detect::{encoding, kind_by_line};
+use crate::format::lines::{integer, is_blank, next_line, trim_end, trim_start, without_marks};
+use crate::format::quote::Quoted;
+use crate::format::{CaseText, Found, Limits, Reader, classic, hexudoku as boards};
+use crate::judge::hexudoku;
+use crate::puzzle::Task;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// What stands between the digits of marked cells.
+const SEPARATORS: &[u8] = b" \t,;|\xA0";
+
+/// One entry of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The number of its first line in the file, from 1.
+    pub line: u64,
+    /// Its mark.
+    pub mark: Mark,
+    /// Its digits, if it is a whole board that was judged.
+    pub digits: Option<Digits>,
+}
+
+impl Against {
+    /// Marks all entries of a file, at least one, in their order. The file is in memory as a whole.
+    pub fn entries(&self, text: &[u8], limits: Limits) -> Vec<Entry> {
+        let one = |mark| vec![Entry { line: 1, mark, digits: None }];
+        if let Some(Err(name)) = encoding(text, true) {
+            let message = format!(
+                "expected text in UTF-8 or ASCII, found {name}; save it as UTF-8 and hand it in again"
+            );
+            return one(unreadable(UnreadableCode::UnknownFormat, 1, 1, message));
+        }
+        let text = without_marks(text);
+        let first = lines(text).find(|line| !is_blank(line.content));
+        let Some(first) = first else {
+            return one(unreadable(
+                UnreadableCode::UnknownFormat,
+                1,
+                1,
+                "the file is empty".into(),
+            ));
+        };
+        if self.puzzle.task() == Task::Larry {
+            return self.each_line(text, |content, line| self.number(content, line));
+        }
+        if !self.puzzle.marked().is_empty() {
+            let (mark, digits) = self.grid(text, 1);
+            return match digits {
+                Some(digits) if !matches!(mark, Mark::Unreadable(_)) => {
+                    let marked = self.puzzle.marked().iter();
+                    let found = marked.map(|cell| digits[cell.index(self.puzzle.size())]).collect();
+                    one(self.marked(found))
+                }
+                _ => self.each_line(text, |content, line| self.marked_line(content, line)),
+            };
+        }
+        let own = match (kind_by_line(trim_end(first.content)), self.puzzle.size()) {
+            (Some(kind @ (Kind::Killer | Kind::Classic)), Size::Nine) => Some(kind),
+            (Some(Kind::Hexudoku), Size::Sixteen) => {
+                (self.puzzle.alphabet() == Alphabet::ZeroToF).then_some(Kind::Hexudoku)
+            }
+            _ => None,
+        };
+        match own {
+            Some(kind) => self.cases(text, kind, limits),
+            None => self.grids(text),
+        }
+    }
+
+    /// The cases of a file in the form of a kind.
+    fn cases(&self, text: &[u8], kind: Kind, limits: Limits) -> Vec<Entry> {
+        let mut found = Found::default();
+        Reader::new(Some(kind), limits).read(text, true, &mut found);
+        let entries = found.cases.iter().map(|case| {
+            let content = &text[case.start..case.end];
+            let (mark, digits) = match &case.text {
+                CaseText::Unreadable(why) => (Mark::Unreadable(why.clone()), None),
+                CaseText::Killer => self.diagram(content, case.line),
+                CaseText::Classic { puzzle } => {
+                    let givens = &found.puzzles[*puzzle].givens;
+                    self.solution(&classic::solution(content), givens)
+                }
+                CaseText::Hexudoku => match boards::board(content, case.line) {
+                    Ok(board) => self.board(&board),
+                    // A grid by itself may begin with a row as this kind has it.
+                    Err(why) => match self.grid(content, case.line) {
+                        (Mark::Unreadable(_), _) => (Mark::Unreadable(Box::new(why)), None),
+                        read => read,
+                    },
+                },
+            };
+            Entry { line: case.line, mark, digits }
+        });
+        entries.collect()
+    }
+
+    /// The grids of a file that holds nothing else.
+    fn grids(&self, text: &[u8]) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        let (mut at, mut line) = (0, 1);
+        while at < text.len() {
+            let rest = &text[at..];
+            let blank = lines(rest).take_while(|line| is_blank(line.content)).last();
+            if let Some(blank) = blank {
+                at += blank.next;
+                line += blank.number + 1;
+                continue;
+            }
+            let (bytes, taken) = match self.puzzle.size() {
+                Size::Nine => match bare::recognise(rest) {
+                    Some(grid) => (grid.bytes, grid.lines),
+                    None => until_blank(rest),
+                },
+                Size::Sixteen => rows_of_16(rest),
+            };
+            let (mark, digits) = self.grid(&rest[..bytes], line);
+            entries.push(Entry { line, mark, digits });
+            (at, line) = (at + bytes, line + taken);
+        }
+        entries
+    }
+
+    fn each_line(&self, text: &[u8], mark: impl Fn(&[u8], u64) -> Mark) -> Vec<Entry> {
+        let filled = lines(text).filter(|line| !is_blank(line.content));
+        let entry = |line: Line<'_>| {
+            let number = line.number + 1;
+            let mark = mark(trim_start(trim_end(line.content)), number);
+            Entry { line: number, mark, digits: None }
+        };
+        filled.map(entry).collect()
+    }
+
+    /// Marks how many cells Lazy Larry fills, as an entry says.
+    fn number(&self, content: &[u8], line: u64) -> Mark {
+        let Some(found) = integer(content) else {
+            let message = format!(
+                "expected one number, how many cells Larry fills, found {}",
+                Quoted(content)
+            );
+            return unreadable(UnreadableCode::BadCount, line, 1, message);
+        };
+        let filled = self.puzzle.board().map_or(0, |mut board| hexudoku::fill(&mut board).filled);
+        if found == u32::from(filled) {
+            return Mark::Correct;
+        }
+        Mark::Wrong(vec![Fault::WrongNumber { found }])
+    }
+
+    /// Marks a line with the digits of the marked cells.
+    fn marked_line(&self, content: &[u8], line: u64) -> Mark {
+        let alphabet = self.puzzle.alphabet();
+        let words = content.split(|byte| SEPARATORS.contains(byte)).filter(|word| !word.is_empty());
+        let tokens: Vec<&[u8]> = match alphabet {
+            Alphabet::OneToSixteen => words.collect(),
+            _ => words.flat_map(|word| word.chunks(1)).collect(),
+        };
+        let expected = self.puzzle.marked().len();
+        if tokens.len() != expected {
+            let message = format!(
+                "expected the digits of the {expected} marked cells, found {} in {}",
+                tokens.len(),
+                Quoted(content)
+            );
+            return unreadable(UnreadableCode::BadCharacter, line, 1, message);
+        }
+        self.marked(tokens.iter().map(|token| alphabet.digit(token).unwrap_or(0)).collect())
+    }
+
+    /// Marks the digits of the marked cells by the nearest solution that is known.
+    fn marked(&self, found: Digits) -> Mark {
+        let (size, alphabet) = (self.puzzle.size(), self.puzzle.alphabet());
+        let marked = self.puzzle.marked();
+        let wrong_in = |key: &Vec<u8>| {
+            let pairs = marked.iter().zip(&found);
+            pairs.filter(|(cell, digit)| key[cell.index(size)] != **digit).count()
+        };
+        let Some(key) = self.puzzle.keys().iter().min_by_key(|key| wrong_in(key)) else {
+            let message = "expected a puzzle whose solution is known, to compare marked cells with";
+            return unreadable(UnreadableCode::UnknownFormat, 1, 1, message.into());
+        };
+        let (blank, wrong): (Vec<_>, Vec<_>) = marked
+            .iter()
+            .zip(&found)
+            .filter(|(cell, digit)| key[cell.index(size)] != **digit)
+            .partition(|(_, digit)| **digit == 0);
+        let blank = blank.into_iter().map(|(cell, _): (&Cell, _)| Fault::NotADigit {
+            cell: *cell,
+            found: FoundInCell::Byte(b' '),
+        });
+        let wrong = wrong.into_iter().map(|(cell, digit)| Fault::WrongDigit {
+            cell: *cell,
+            found: *digit,
+            alphabet,
+        });
+        super::super::wrong_or_correct(blank.chain(wrong).collect())
+    }
+}
+
+/// A line of a text.
+struct Line<'a> {
+    content: &'a [u8],
+    /// From 0.
+    number: u64,
+    /// Where the next line begins.
+    next: usize,
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    let (mut rest, mut number) = (text, 0);
+    core::iter::from_fn(move || {
+        let content = next_line(&mut rest)?;
+        number += 1;
+        Some(Line { content, number: number - 1, next: text.len() - rest.len() })
+    })
+}
+
+/// How many bytes and lines there are up to the next blank line.
+fn until_blank(text: &[u8]) -> (usize, u64) {
+    let filled = lines(text).take_while(|line| !is_blank(line.content));
+    filled.last().map_or((text.len(), 1), |line| (line.next, line.number + 1))
+}
+
+/// How many bytes and lines a 16x16 grid takes: a line of all cells, or up to 16 rows, with frames between them,
+/// and with blank lines between bands.
+fn rows_of_16(text: &[u8]) -> (usize, u64) {
+    const SIDE: usize = 16;
+    let is_frame = |line: &[u8]| {
+        !line.iter().any(u8::is_ascii_alphanumeric)
+            && line.iter().any(|byte| b"-=+".contains(byte))
+            && line.iter().any(|byte| b"+=".contains(byte))
+    };
+    let (mut rows, mut end) = (0, (text.len(), 1));
+    for line in lines(text) {
+        if is_blank(line.content) {
+            if rows % 4 != 0 {
+                break;
+            }
+            continue;
+        }
+        if rows == SIDE && !is_frame(line.content) {
+            break;
+        }
+        end = (line.next, line.number + 1);
+        rows += usize::from(!is_frame(line.content));
+        if line.content.len() >= SIDE * SIDE {
+            break;
+        }
+    }
+    end
+}
