@@ -8,11 +8,8 @@ mod solver;
 #[cfg(test)]
 mod tests;
 
-use gridmark_core::board::{CELLS_9, Cell, Grid};
-use gridmark_core::format::classic;
-use gridmark_core::format::hexudoku::Board;
-use gridmark_core::format::killer::{self, Diagram};
-use gridmark_core::judge::{explain_classic, explain_killer, hexudoku};
+use gridmark_core::board::{CELLS_9, Mark};
+use gridmark_core::judge::Against;
 use gridmark_core::puzzle::{Finding, Puzzle, Solutions, lint, search};
 use std::time::{Duration, Instant};
 
@@ -78,48 +75,7 @@ fn check(puzzle: &Puzzle, solutions: Solutions) -> Result<Solutions, Contradicti
     if differ && are_right && has_keys { Ok(solutions) } else { Err(Contradiction) }
 }
 
-/// Whether the judges call this board right.
+/// Whether the judge of entries calls this board right.
 fn is_right(puzzle: &Puzzle, board: &[u8]) -> bool {
-    match (<[u8; CELLS_9]>::try_from(board), puzzle.grid()) {
-        (Ok(digits), Some(givens)) => {
-            let cells = digits.map(|digit| b'0' + digit);
-            let solution = classic::Solution { cells, long_rows: [0; 9], characters: Vec::new() };
-            let houses = explain_classic(&solution, &givens);
-            houses.is_empty() && explain_killer(&diagram(puzzle, &cells)).is_empty()
-        }
-        _ => is_right_16(puzzle, board),
-    }
-}
-
-/// A killer diagram of these cells with the cages of the puzzle. The judge of diagrams wants every cell
-/// in a cage, and every cage to have a total, so those that the puzzle lacks are made up to fit.
-fn diagram(puzzle: &Puzzle, cells: &Grid) -> Diagram {
-    let mut cage_of = [u8::MAX; CELLS_9];
-    let mut cages = Vec::new();
-    for index in 0..CELLS_9 {
-        if cage_of[index] != u8::MAX {
-            continue;
-        }
-        let cage = puzzle.cage_of(index).map(|cage| &puzzle.cages()[cage]);
-        let own = [index as u8];
-        let members = cage.map_or(&own[..], |cage| cage.cells());
-        members.iter().for_each(|cell| cage_of[usize::from(*cell)] = cages.len() as u8);
-        let digits = members.iter().map(|cell| u32::from(cells[usize::from(*cell)] - b'0'));
-        let total = cage.and_then(|cage| cage.total()).unwrap_or_else(|| digits.sum());
-        let first = Cell::of_9(index);
-        cages.push(killer::Cage { first, named: first, total });
-    }
-    Diagram { cells: *cells, cage_of, cages, walls: killer::Walls::default() }
-}
-
-/// A full board without conflicts is right: each of its 48 houses has each digit once.
-fn is_right_16(puzzle: &Puzzle, board: &[u8]) -> bool {
-    let Ok(mut digits) = Board::try_from(board) else {
-        return false;
-    };
-    digits.iter_mut().for_each(|digit| *digit = digit.wrapping_sub(1));
-    let counted = hexudoku::fill(&mut digits);
-    let keeps_givens =
-        puzzle.givens().iter().zip(board).all(|(given, digit)| *given == 0 || given == digit);
-    keeps_givens && (counted.filled, counted.blank, counted.conflicts) == (0, 0, 0)
+    Against::new(puzzle.clone()).digits(board).0 == Mark::Correct
 }

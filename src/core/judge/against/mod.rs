@@ -109,24 +109,30 @@ impl Against {
 
     /// Marks a hexudoku board, as it was read.
     pub fn board(&self, board: &Board) -> (Mark, Option<Digits>) {
-        let digits = board.iter().map(|digit| if *digit < BLANK { digit + 1 } else { 0 });
-        self.mark_16(digits.collect())
+        self.digits(&board.map(|digit| if digit < BLANK { digit + 1 } else { 0 }))
+    }
+
+    /// Marks digits in reading order, from 1; 0 stands for a cell without one.
+    pub fn digits(&self, digits: &[u8]) -> (Mark, Option<Digits>) {
+        match (&self.givens, <&[u8; CELLS_9]>::try_from(digits)) {
+            (Some(givens), Ok(digits)) => {
+                let cells = digits.map(|digit| if digit == 0 { b' ' } else { b'0'.wrapping_add(digit) });
+                let solution = Solution { cells, long_rows: [0; 9], characters: Vec::new() };
+                self.mark_9(&solution, givens)
+            }
+            (None, _) if digits.len() == self.puzzle.size().cells() => {
+                self.mark_16(digits.to_vec())
+            }
+            _ => (self.wrong_size(1), None),
+        }
     }
 
     /// Marks the text of a grid by itself, whose first line is line `line` of the file.
     pub fn grid(&self, text: &[u8], line: u64) -> (Mark, Option<Digits>) {
         match text::read(text, Some(self.puzzle.alphabet()).filter(|_| self.givens.is_none())) {
-            Ok(listed) => match (&listed[..], &self.givens) {
-                ([only], _) if only.puzzle.size() != self.puzzle.size() => {
-                    (self.wrong_size(line), None)
-                }
-                ([only], Some(givens)) => {
-                    let cells = only.puzzle.grid().unwrap_or([b' '; CELLS_9]);
-                    let cells = cells.map(|cell| if cell == b'.' { b' ' } else { cell });
-                    let solution = Solution { cells, long_rows: [0; 9], characters: Vec::new() };
-                    self.mark_9(&solution, givens)
-                }
-                ([only], None) => self.mark_16(only.puzzle.givens().to_vec()),
+            Ok(listed) => match &listed[..] {
+                [only] if only.puzzle.size() != self.puzzle.size() => (self.wrong_size(line), None),
+                [only] => self.digits(only.puzzle.givens()),
                 _ => {
                     let message = format!("expected one grid, found {}", listed.len());
                     (unreadable(UnreadableCode::TrailingData, line, 1, message), None)
@@ -200,9 +206,6 @@ impl Against {
 
     fn mark_16(&self, digits: Digits) -> (Mark, Option<Digits>) {
         let (size, alphabet) = (Size::Sixteen, self.puzzle.alphabet());
-        if self.puzzle.size() != size {
-            return (self.wrong_size(1), None);
-        }
         let mut faults = Vec::new();
         let blank = digits.iter().enumerate().filter(|(_, digit)| **digit == 0);
         faults.extend(blank.map(|(cell, _)| Fault::NotADigit {
