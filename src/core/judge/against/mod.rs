@@ -116,7 +116,8 @@ impl Against {
     pub fn digits(&self, digits: &[u8]) -> (Mark, Option<Digits>) {
         match (&self.givens, <&[u8; CELLS_9]>::try_from(digits)) {
             (Some(givens), Ok(digits)) => {
-                let cells = digits.map(|digit| if digit == 0 { b' ' } else { b'0'.wrapping_add(digit) });
+                let cells =
+                    digits.map(|digit| if digit == 0 { b' ' } else { b'0'.wrapping_add(digit) });
                 let solution = Solution { cells, long_rows: [0; 9], characters: Vec::new() };
                 self.mark_9(&solution, givens)
             }
