@@ -16,9 +16,9 @@ To read a page without installing it:
 
 Exit code: 0, or 1 if a page cannot be written.")]
 pub struct Args {
-    /// The command whose page is printed [default: gridmark itself]
+    /// The command whose page is printed, such as `puzzle show` [default: gridmark itself]
     #[arg(value_name = "COMMAND", conflicts_with = "into")]
-    command: Option<String>,
+    command: Vec<String>,
     /// Write all pages into this folder, created if needed
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
@@ -34,24 +34,31 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     whole.build();
     if let Some(folder) = &args.into {
         std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        for command in std::iter::once(&whole).chain(commands(&whole)) {
+        for command in with_all_below(&whole) {
             let path = folder.join(Man::new(command.clone()).get_filename());
             std::fs::write(&path, page(command)?).map_err(Error::io("write", &path))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let command = match &args.command {
-        None => &whole,
-        Some(name) => commands(&whole)
-            .find(|command| command.get_name() == name)
-            .ok_or_else(|| Error::Usage(format!("gridmark has no command `{name}`")))?,
-    };
+    let command = args
+        .command
+        .iter()
+        .try_fold(&whole, |command, name| commands(command).find(|below| below.get_name() == name));
+    let command = command.ok_or_else(|| {
+        Error::Usage(format!("gridmark has no command `{}`", args.command.join(" ")))
+    })?;
     io::stdout().write_all(&page(command)?).map_err(Error::Output)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn commands(whole: &Command) -> impl Iterator<Item = &Command> {
     whole.get_subcommands().filter(|command| !command.is_hide_set())
+}
+
+/// A command, its commands, and theirs.
+fn with_all_below(command: &Command) -> Vec<&Command> {
+    let below = commands(command).flat_map(with_all_below);
+    std::iter::once(command).chain(below).collect()
 }
 
 /// The page of a command.
@@ -112,7 +119,8 @@ fn synopsis(command: &Command) -> Roff {
     line.extend(options);
     line.extend(places);
     if commands(command).next().is_some() {
-        line.push(roman(" [COMMAND]"));
+        let is_required = command.is_subcommand_required_set();
+        line.push(roman(if is_required { " <COMMAND>" } else { " [COMMAND]" }));
     }
     roff.text(line);
     roff
@@ -142,7 +150,7 @@ fn notes_section(notes: &str) -> Roff {
 
 fn see_also(command: &Command) -> Roff {
     let mut roff = Roff::new();
-    let is_whole = commands(command).next().is_some();
+    let is_whole = command.get_bin_name() == Some("gridmark");
     let pages = if is_whole { "gridmark-serve(1), gridmark-config(1)" } else { "gridmark(1)" };
     roff.control("SH", ["SEE ALSO"]);
     roff.text([roman(pages)]);

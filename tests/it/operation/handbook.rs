@@ -46,6 +46,7 @@ fn with_the_settings_file_alone_every_command_works_on_the_service_root() {
         text.push_str(&format!("{folder} = \"{}\"\n", there.display()));
     }
     fs::write(&file, text).unwrap();
+    fs::create_dir(elsewhere.path().join("its own")).unwrap();
     sandbox.use_file(file.clone());
     sandbox.start();
     let handed_in = elsewhere.path().join("p");

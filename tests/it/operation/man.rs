@@ -14,14 +14,25 @@ fn gridmark(args: &[&str]) -> String {
     String::from_utf8(stdout).unwrap()
 }
 
-/// The commands that the help lists, without `help` itself.
+/// The commands that the help lists, without `help` itself: `serve`, `puzzle`, `puzzle show`.
 fn commands() -> BTreeSet<String> {
-    let help = gridmark(&["--help"]);
-    let list = help.split("\nCommands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let names = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    let commands: BTreeSet<_> = names.filter(|name| !["", "help"].contains(name)).collect();
+    let mut commands = BTreeSet::new();
+    let mut open = vec![String::new()];
+    while let Some(command) = open.pop() {
+        let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
+        let help = gridmark(&words);
+        let Some(list) = help.split("\nCommands:\n").nth(1) else { continue };
+        let list = list.split("\n\n").next().unwrap();
+        let names = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+        for name in names.filter(|name| !["", "help"].contains(name)) {
+            let below = format!("{command} {name}").trim().to_owned();
+            open.push(below.clone());
+            commands.insert(below);
+        }
+    }
     assert!(commands.len() >= 11 && commands.contains("serve"), "{commands:?}");
-    commands.into_iter().map(str::to_owned).collect()
+    assert!(commands.contains("puzzle show"), "{commands:?}");
+    commands
 }
 
 /// The flags and the names of arguments in a text: `--root`, `<DIR>`.
@@ -63,17 +74,19 @@ fn every_command_has_a_page_with_each_of_its_flags_and_what_its_help_says() {
     let folder = manual();
     let pages = folder.path().join("man/man1");
     let mut wanted: BTreeSet<_> =
-        commands().iter().map(|name| format!("gridmark-{name}.1")).collect();
+        commands().iter().map(|name| format!("gridmark-{}.1", name.replace(' ', "-"))).collect();
     wanted.insert("gridmark.1".into());
     let names = fs::read_dir(&pages).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert_eq!(names.collect::<BTreeSet<_>>(), wanted);
 
     for command in commands() {
-        let page = fs::read_to_string(pages.join(format!("gridmark-{command}.1"))).unwrap();
-        assert_eq!(page, gridmark(&["man", &command]));
+        let words: Vec<&str> = command.split(' ').collect();
+        let file = format!("gridmark-{}.1", words.join("-"));
+        let page = fs::read_to_string(pages.join(file)).unwrap();
+        assert_eq!(page, gridmark(&[&["man"], &words[..]].concat()));
         let page = plain(&page);
-        let help = gridmark(&[&command, "--help"]);
+        let help = gridmark(&[&words[..], &["--help"]].concat());
         let named = (options(&help), options(&page));
         assert!(named.0.contains("--help"), "{help}");
         assert_eq!(
@@ -89,7 +102,7 @@ fn every_command_has_a_page_with_each_of_its_flags_and_what_its_help_says() {
         }
     }
     let page = plain(&fs::read_to_string(pages.join("gridmark.1")).unwrap());
-    for command in commands() {
+    for command in commands().iter().filter(|command| !command.contains(' ')) {
         assert!(page.contains(&format!("gridmark-{command}(1)")), "{page}");
     }
 }
@@ -202,12 +215,15 @@ fn bash_completes_commands_flags_and_values() {
     if !programs(&["bash"]) {
         return;
     }
-    let all = completed("gridmark ");
-    assert_eq!(commands().difference(&all).collect::<Vec<_>>(), Vec::<&String>::new());
+    for command in commands() {
+        let (above, name) = command.rsplit_once(' ').unwrap_or(("", &command));
+        assert!(completed(&format!("gridmark {above} ")).contains(name), "{command}");
+    }
     let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
     assert_eq!(completed("gridmark se"), set(&["serve"]));
     for command in commands() {
-        let help = options(&gridmark(&[&command, "--help"]));
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let help = options(&gridmark(&words));
         let flags = help.into_iter().filter(|word| word.starts_with("--")).collect::<BTreeSet<_>>();
         let offered = completed(&format!("gridmark {command} --"));
         let own = flags.intersection(&offered).count();
