@@ -1,6 +1,6 @@
 //! Certification: whether a puzzle has exactly one solution.
 //!
-//! First the [`lint`](gridmark_core::puzzle::lint), then a proof. A 9x9 puzzle without cages is
+//! First the [`lint`], then a proof. A 9x9 puzzle without cages is
 //! [searched](gridmark_core::puzzle::search), which takes microseconds; everything else goes to a
 //! SAT solver. Neither is trusted: each grid that they find has to pass the judges that mark entries.
 
