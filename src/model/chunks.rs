@@ -18,7 +18,7 @@ const SPARES_MAX: usize = 8;
 /// use gridmark_core::format::{Limits, Reader};
 /// use gridmark::model::chunks::Chunks;
 ///
-/// let boards = "----------------\n".repeat(48);
+/// let boards = "0---------------\n".repeat(48);
 /// let mut chunks = Chunks::new(boards.as_bytes(), Reader::new(None, Limits::default()), 0, 2);
 /// let first = chunks.next_chunk()?.expect("there is something to read");
 /// assert_eq!(first.found().cases.len(), 2);

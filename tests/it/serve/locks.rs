@@ -43,6 +43,7 @@ fn two_services_never_share_a_folder() {
 #[test]
 fn a_service_in_a_folder_of_another_one_is_refused() {
     let (sandbox, mut other) = (Sandbox::started(), Sandbox::new());
+    fs::create_dir(sandbox.path("inbox/team")).unwrap();
     other.set("paths.reports", sandbox.path("inbox/team/reports").display());
     is_refused(&mut other, &sandbox, "lies in a folder of another gridmark: process ");
 }
