@@ -16,7 +16,7 @@ use crate::model::escape;
 use crate::store::archive::HIDDEN_PREFIX;
 use crate::store::owner;
 use crate::store::path::is_missing;
-use rustix::fs::{OFlags, Stat, stat};
+use rustix::fs::{AtFlags, CWD, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, stat, utimensat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
@@ -359,8 +359,18 @@ fn open(path: &Path, owner: &Stat) -> io::Result<File> {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         opened => return opened,
     }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let before = folder.metadata()?;
     match File::options().write(true).create_new(true).open(path) {
-        Ok(file) => owner::give(&file, owner)?,
+        Ok(file) => {
+            owner::give(&file, owner)?;
+            // By the inbox's modification time intake judges when folders were moved in; that is none. Who may
+            // not set it lives with a doubt.
+            let modified = Timespec { tv_sec: before.mtime(), tv_nsec: before.mtime_nsec() };
+            let accessed = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+            let times = Timestamps { last_access: accessed, last_modification: modified };
+            let _ = utimensat(CWD, folder, &times, AtFlags::empty());
+        }
         // Another process created it first.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),

@@ -126,6 +126,20 @@ fn a_folder_that_is_moved_in_is_handed_in_then_whenever_its_files_were_written()
 }
 
 #[test]
+fn what_was_moved_in_before_the_first_start_is_not_in_doubt() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write("outside/team/p", hexudoku(1));
+    fs::create_dir(sandbox.path("inbox")).unwrap();
+    let_pass(&sandbox, 30);
+    move_in(&sandbox, "team");
+    let moved = changed_ms(&sandbox, "inbox/team");
+    let_pass(&sandbox, 30);
+    // It adds its own lock to the inbox.
+    sandbox.once();
+    assert_handed_in(&sandbox, &sandbox.submissions(), "team/p", moved, "");
+}
+
+#[test]
 fn where_a_move_may_have_been_missed_the_time_is_in_doubt() {
     let mut sandbox = stopped();
     for team in ["one", "two", "three"] {
