@@ -159,7 +159,8 @@ fn unknown(key: String, origin: Origin, known: &[&str]) -> Error {
     Error::UnknownKey { origin, key, nearest }
 }
 
-fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+/// The known key that is most like a misspelt one, if any is like it at all.
+pub(crate) fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let scored = known.map(|known| (strsim::normalized_damerau_levenshtein(key, known), known));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 >= SIMILARITY_MIN).then(|| best.1.to_owned())

@@ -16,6 +16,7 @@ mod settings;
 
 pub use change::{Change, Changes};
 pub use error::{BadValue, Error, Place};
+pub(crate) use layers::nearest;
 pub use live::Live;
 pub use rules::ADDRESS;
 pub use settings::{

@@ -2,15 +2,13 @@
 
 use super::folder::line_at;
 use super::problem::Problems;
+use crate::config::nearest;
 use gridmark_core::scoring::Points;
 use jiff::SignedDuration;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
-
-/// The least similarity (from 0 to 1) at which a known key is suggested for a misspelt one.
-const SIMILARITY_MIN: f64 = 0.6;
 
 /// The longest duration, in milliseconds: a year.
 const DURATION_MS_MAX: i128 = 366 * 24 * 60 * 60 * 1000;
@@ -231,9 +229,7 @@ impl<'a> Section<'a> {
     pub(super) fn finish(self) {
         for key in self.table.keys() {
             let name: &str = key.as_ref();
-            let like = |known: &&&str| strsim::jaro_winkler(name, known);
-            let nearest = self.asked.iter().max_by(|a, b| like(a).total_cmp(&like(b)));
-            let message = match nearest.filter(|known| like(known) >= SIMILARITY_MIN) {
+            let message = match nearest(name, self.asked.iter().copied()) {
                 Some(nearest) => format!("`{name}` is not known here; did you mean `{nearest}`?"),
                 None => format!(
                     "`{name}` is not known here; known are {}",

@@ -2,6 +2,7 @@
 
 mod alphabet;
 mod cell;
+pub(crate) mod cells;
 mod character;
 mod fault;
 mod house;

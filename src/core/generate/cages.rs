@@ -2,13 +2,9 @@
 
 use super::grids::digit_bit;
 use super::random::Random;
+use crate::board::cells::{ALL, Cells, each};
 use crate::board::{CELLS_9, Grid};
 
-/// A set of cells of a nine-digit grid: one bit a cell, in reading order from bit 0.
-pub(super) type Cells = u128;
-
-/// All cells.
-const ALL: Cells = (1 << CELLS_9) - 1;
 /// The last column, whose cells have no neighbour to the right.
 const RIGHTMOST: Cells = column(8);
 /// The last row, whose cells have no neighbour below.
@@ -34,16 +30,6 @@ fn neighbours(cells: Cells) -> Cells {
 /// A random cell of `cells`, which must not be empty; `rotation` is a random number of seven bits.
 fn random_cell(cells: Cells, rotation: u32) -> usize {
     ((cells.rotate_right(rotation).trailing_zeros() + rotation) % 128) as usize
-}
-
-/// The cells of `cells`, in reading order.
-fn each(cells: Cells) -> impl Iterator<Item = usize> {
-    let mut left = cells;
-    core::iter::from_fn(move || {
-        let cell = left.trailing_zeros() as usize;
-        left &= left.wrapping_sub(1);
-        (cell < CELLS_9).then_some(cell)
-    })
 }
 
 /// A partition of the grid into cages.

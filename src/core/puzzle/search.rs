@@ -6,6 +6,7 @@
 //! neither is left, the search branches where there are fewest choices. Puzzles of people need
 //! hardly any branch, and the hardest known ones some hundred.
 
+use crate::board::cells::{ALL, Cells, each};
 use crate::board::{CELLS_9, HOUSES_9};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -23,12 +24,6 @@ pub enum Solutions {
     /// The search was stopped before anything was proved; one solution may be known.
     Unproven(Option<Vec<u8>>),
 }
-
-/// A set of cells: one bit a cell, in reading order from bit 0.
-type Cells = u128;
-
-/// All cells.
-const ALL: Cells = (1 << CELLS_9) - 1;
 
 /// The cells of each house.
 static HOUSES: [Cells; 27] = {
@@ -267,14 +262,4 @@ enum Hidden {
     None {
         pair: Option<(usize, Cells)>,
     },
-}
-
-/// The cells of a set, in reading order.
-fn each(cells: Cells) -> impl Iterator<Item = usize> {
-    let mut left = cells;
-    core::iter::from_fn(move || {
-        let cell = left.trailing_zeros() as usize;
-        left &= left.wrapping_sub(1);
-        (cell < CELLS_9).then_some(cell)
-    })
 }

@@ -13,6 +13,7 @@ use crate::format::quote::Quoted;
 use crate::format::{CaseText, Found, Limits, Reader, classic, hexudoku as boards};
 use crate::judge::hexudoku;
 use crate::puzzle::Task;
+use crate::puzzle::text::cells::is_frame;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec;
@@ -53,7 +54,9 @@ impl Against {
             ));
         };
         if self.puzzle.task() == Task::Larry {
-            return self.each_line(text, |content, line| self.number(content, line));
+            let board = self.puzzle.board();
+            let filled = board.map_or(0, |mut board| hexudoku::fill(&mut board).filled);
+            return self.each_line(text, |content, line| number(content, line, filled.into()));
         }
         if !self.puzzle.marked().is_empty() {
             let (mark, digits) = self.grid(text, 1);
@@ -142,22 +145,6 @@ impl Against {
         filled.map(entry).collect()
     }
 
-    /// Marks how many cells Lazy Larry fills, as an entry says.
-    fn number(&self, content: &[u8], line: u64) -> Mark {
-        let Some(found) = integer(content) else {
-            let message = format!(
-                "expected one number, how many cells Larry fills, found {}",
-                Quoted(content)
-            );
-            return unreadable(UnreadableCode::BadCount, line, 1, message);
-        };
-        let filled = self.puzzle.board().map_or(0, |mut board| hexudoku::fill(&mut board).filled);
-        if found == u32::from(filled) {
-            return Mark::Correct;
-        }
-        Mark::Wrong(vec![Fault::WrongNumber { found }])
-    }
-
     /// Marks a line with the digits of the marked cells.
     fn marked_line(&self, content: &[u8], line: u64) -> Mark {
         let alphabet = self.puzzle.alphabet();
@@ -208,6 +195,21 @@ impl Against {
     }
 }
 
+/// Marks how many cells Lazy Larry fills, as an entry says; it is `filled`.
+fn number(content: &[u8], line: u64, filled: u32) -> Mark {
+    match integer(content) {
+        Some(found) if found == filled => Mark::Correct,
+        Some(found) => Mark::Wrong(vec![Fault::WrongNumber { found }]),
+        None => {
+            let message = format!(
+                "expected one number, how many cells Larry fills, found {}",
+                Quoted(content)
+            );
+            unreadable(UnreadableCode::BadCount, line, 1, message)
+        }
+    }
+}
+
 /// A line of a text.
 struct Line<'a> {
     content: &'a [u8],
@@ -236,11 +238,7 @@ fn until_blank(text: &[u8]) -> (usize, u64) {
 /// and with blank lines between bands.
 fn rows_of_16(text: &[u8]) -> (usize, u64) {
     const SIDE: usize = 16;
-    let is_frame = |line: &[u8]| {
-        !line.iter().any(u8::is_ascii_alphanumeric)
-            && line.iter().any(|byte| b"-=+".contains(byte))
-            && line.iter().any(|byte| b"+=".contains(byte))
-    };
+    let is_frame = |line: &[u8]| is_frame(trim_start(trim_end(line)));
     let (mut rows, mut end) = (0, (text.len(), 1));
     for line in lines(text) {
         if is_blank(line.content) {

@@ -5,6 +5,12 @@
 //! ([`Fault::ForeignPuzzle`]), and nothing else is said about it. What is judged is always the digits, by the
 //! registered givens and cages. Cages are compared, not walls: one that another way joins is harmless.
 
+mod entries;
+#[cfg(test)]
+mod tests;
+
+pub use entries::Entry;
+
 use super::explain::{NO_CAGE, explain_classic, push_cage_faults};
 use crate::board::{
     Alphabet, CELLS_9, CageFault, Cell, Difference, Fault, Found, Grid, House, Mark, Repeats, Size,
@@ -282,9 +288,3 @@ fn unreadable(
 ) -> Mark {
     Mark::Unreadable(Box::new(Unreadable { code, line, column, message: message.into() }))
 }
-
-mod entries;
-#[cfg(test)]
-mod tests;
-
-pub use entries::Entry;

@@ -98,7 +98,7 @@ fn fields(content: &[u8], line: u64) -> Option<Vec<Cell<'_>>> {
 
 /// Whether a line is part of a frame: nothing but `+`, `-`, `=`, `*`, `|` and `:`, and no row of
 /// open cells.
-pub(super) fn is_frame(line: &[u8]) -> bool {
+pub(crate) fn is_frame(line: &[u8]) -> bool {
     let has = |bytes: &[u8]| line.iter().any(|byte| bytes.contains(byte));
     let is_cell = |byte: &&u8| !SEPARATORS.contains(byte);
     line.iter().all(|byte| b"+-=*|: ".contains(byte))

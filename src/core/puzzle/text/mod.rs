@@ -11,7 +11,7 @@
 //! A file may hold any number of puzzles of its format. Nothing is repaired: what is not understood
 //! is an error with its place, and then no puzzle of the file is returned.
 
-mod cells;
+pub(crate) mod cells;
 mod classic;
 mod grids;
 mod killer;
