@@ -7,9 +7,9 @@
 //! - [`puzzle`]: puzzles as files and links: every format that they are read and written in; certification.
 //! - [`model`]: what all rooms share: names, claims, chunks of input, marking, rows of reports.
 //! - [`config`]: settings, each with its origin.
+//! - [`event`]: the tournament: what an event folder defines, and what follows from it.
 //! - [`telemetry`]: every event with its log line and its metric; health.
 //! - [`store`]: what lasts: ledger, archive, reports.
-//! - [`event`]: the tournament: what an event folder defines.
 //! - [`pipeline`]: the stages: intake, queue, grading, publish.
 //! - [`service`]: starts, connects and drains the stages; HTTP for machines.
 //! - [`audit`]: checks from outside: verify, backup, doctor.

@@ -4,6 +4,7 @@
 //! - [`chunks`]: an input read in chunks of whole cases.
 //! - [`marking`]: cases are marked and get their rows.
 //! - [`rows`]: the rows of the reports.
+//! - [`ruling`]: what staff decide, as it is recorded.
 //! - [`words`]: words of messages that depend on a number.
 //! - [`escape`]: names, paths and messages as a terminal, a log and a table may have them.
 
@@ -11,5 +12,6 @@ pub mod chunks;
 pub mod escape;
 pub mod marking;
 pub mod rows;
+pub mod ruling;
 pub mod submission;
 pub mod words;
