@@ -7,15 +7,19 @@
 
 mod definition;
 mod folder;
+mod judging;
 mod names;
 mod problem;
 mod proof;
 mod read;
 mod section;
+mod source;
 
 pub use definition::{Entrant, Event, Round, RoundPuzzle, See, Status, Times, Timing, When};
 pub use folder::{Error, Folder};
+pub use judging::{Definitions, ENTRY_BYTES_MAX, Judging};
 pub use names::{Names, Owner, Unmatched};
 pub use problem::Problem;
 pub use proof::prove;
 pub use read::read;
+pub use source::{Key, Source};

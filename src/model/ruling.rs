@@ -53,7 +53,7 @@ pub struct Ruling {
 pub const CHAIN_START: [u8; 32] = [0; 32];
 
 impl Draft {
-    /// The hash of a ruling with this number and time behind one with the hash `previous`: each column in its
+    /// The hash of a ruling with this number and time, behind one with the hash `previous`: each column in its
     /// order, with its length before it, so that no two rows have the same bytes.
     pub fn hash(&self, number: i64, at_ms: i64, previous: &[u8; 32]) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();

@@ -28,6 +28,7 @@ use crate::config::Settings;
 use crate::pipeline::publish::Published;
 use crate::pipeline::queue::Queue;
 use crate::store::archive::Archive;
+use crate::store::definitions::KnownDefinitions;
 use crate::store::in_flight::InFlightJournal;
 use crate::store::ledger::Ledger;
 use crate::store::recovery::Recovered;
@@ -104,6 +105,7 @@ struct Shared {
     reloads: Reloads,
     tier: Tier,
     ledger: Arc<Ledger>,
+    definitions: Arc<KnownDefinitions>,
     archive: Arc<Archive>,
     queue: Arc<Queue>,
     health: Arc<Health>,

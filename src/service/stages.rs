@@ -74,6 +74,7 @@ impl Stages {
             give_back: Box::new(move |claimed, why| to_intake.return_file(claimed, why)),
             settings: Arc::clone(&shared.sections.grade),
             rules: rebuild::rules(settings),
+            definitions: Arc::clone(&shared.definitions),
         }));
         let publisher = Publisher::new(publish_dependencies(shared, budget));
         let on_room = Arc::clone(&mailbox);

@@ -10,6 +10,7 @@ use super::{Error, Mode, Shared, descriptors};
 use crate::config::{Paths, Settings};
 use crate::pipeline::queue::Queue;
 use crate::store::archive::Archive;
+use crate::store::definitions::KnownDefinitions;
 use crate::store::fail_point::Point;
 use crate::store::in_flight::InFlightJournal;
 use crate::store::ledger::{Ledger, check_not_lost};
@@ -71,6 +72,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         sections: Sections::new(&settings),
         reloads: Reloads::new(mode.reload.as_ref().and_then(|source| source.file.clone())),
         tier,
+        definitions: Arc::new(KnownDefinitions::new(Arc::clone(&ledger))),
         ledger,
         archive,
         queue: Arc::new(Queue::new(reload::limits(&settings))),

@@ -1,6 +1,7 @@
 //! What lasts: everything on disk that the service writes.
 //!
 //! - [`ledger`]: what has been claimed and marked. The other parts follow it.
+//! - [`definitions`]: what defined the event when a submission was taken, by its number in the ledger.
 //! - [`archive`]: the folders through which a submission's file goes.
 //! - [`reports`]: the reports, and how they are rebuilt.
 //! - [`in_flight`]: a journal of what is being graded, which outlives a crash of the process.
@@ -15,6 +16,7 @@
 //! - [`fail_point`]: steps at which a test crashes the process; nothing in a release build.
 
 pub mod archive;
+pub mod definitions;
 pub mod disk;
 pub mod durable;
 pub mod fail_point;

@@ -54,6 +54,8 @@ pub struct Puzzle {
     cage_of: Vec<Option<u8>>,
     task: Task,
     keys: Vec<Vec<u8>>,
+    /// Those of them that are accepted, whatever the rules say.
+    accepted: Vec<Vec<u8>>,
     marked: Vec<Cell>,
 }
 
@@ -168,6 +170,7 @@ impl Puzzle {
             cage_of: vec![None; size.cells()],
             task: Task::Solve,
             keys: Vec::new(),
+            accepted: Vec::new(),
             marked: Vec::new(),
         })
     }
@@ -221,6 +224,26 @@ impl Puzzle {
         Ok(self)
     }
 
+    /// The same puzzle, for which these digits are accepted, too, though they may break its rules: what staff
+    /// decide when a puzzle turns out to be wrong. They are a key like any other, and an entry that holds them
+    /// is correct.
+    ///
+    /// # Errors
+    ///
+    /// They are no completed board; or the task is not to solve the puzzle.
+    pub fn accepting(mut self, digits: &[u8]) -> Result<Puzzle, Invalid> {
+        self.check_completed(digits)?;
+        self.keys.push(digits.to_vec());
+        self.accepted.push(digits.to_vec());
+        self.check_task()?;
+        Ok(self)
+    }
+
+    /// Whether these digits are accepted, whatever the rules say.
+    pub fn accepts(&self, digits: &[u8]) -> bool {
+        self.accepted.iter().any(|accepted| accepted == digits)
+    }
+
     /// The same puzzle with these marked cells in place of those that it had: the entry is their
     /// digits in this order. A cell may be listed more than once (a marked row and a marked column
     /// cross). Without any the entry is the whole board.
@@ -248,17 +271,25 @@ impl Puzzle {
         }
     }
 
-    /// Whether `key` is a solution; judging entries is another matter, which says all that is wrong.
-    fn check_key(&self, key: &[u8]) -> Result<(), Invalid> {
+    /// Whether all cells hold a digit.
+    fn check_completed(&self, key: &[u8]) -> Result<(), Invalid> {
         let size = self.size();
         if key.len() != size.cells() {
             return Err(Invalid::CellCount { expected: size.cells(), found: key.len() });
         }
+        let digits = 1..=size.side() as u8;
+        match key.iter().position(|digit| !digits.contains(digit)) {
+            Some(index) => Err(Invalid::KeyCell { cell: Cell::of(size, index) }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether `key` is a solution; judging entries is another matter, which says all that is wrong.
+    fn check_key(&self, key: &[u8]) -> Result<(), Invalid> {
+        let size = self.size();
+        self.check_completed(key)?;
         let cell = |index: usize| Cell::of(size, index);
         for (index, (digit, given)) in key.iter().zip(&self.givens).enumerate() {
-            if *digit == 0 || usize::from(*digit) > size.side() {
-                return Err(Invalid::KeyCell { cell: cell(index) });
-            }
             if *given != 0 && given != digit {
                 return Err(Invalid::KeyChangesGiven { cell: cell(index) });
             }

@@ -52,6 +52,8 @@ pub struct Claimed {
     pub check_nuls: bool,
     /// How far grading has come, if it is a large one of which chunks are committed.
     pub progress: Option<Progress>,
+    /// The number of the definitions of the event that were in force when it was taken, if there was one.
+    pub definitions: Option<i64>,
 }
 
 /// How far a large submission has come.
@@ -86,4 +88,6 @@ pub struct Rules {
     pub missing_cases_max: u64,
     /// Whether text that spreadsheets take for a formula is neutralised.
     pub neutralise_formulas: bool,
+    /// The number of the definitions of the event by which entries are judged, if there is one.
+    pub definitions: Option<i64>,
 }

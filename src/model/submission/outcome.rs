@@ -1,6 +1,6 @@
 //! What comes out of grading: rows and tallies on their way to the reports, and how a submission ended.
 
-use super::{Claimed, Prefix, Rules};
+use super::{Claimed, Judgement, Prefix, Rules};
 use gridmark_core::Kind;
 use gridmark_core::board::{Mark, Verdict};
 
@@ -118,6 +118,8 @@ pub struct Graded {
     pub kind: Option<Kind>,
     /// By which rules they were marked and written.
     pub rules: Rules,
+    /// How the submission is judged, once it is done, if it was taken at an event.
+    pub judgement: Option<Judgement>,
     /// How far the submission has come with these rows.
     pub step: Step,
 }

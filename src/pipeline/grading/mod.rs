@@ -15,12 +15,14 @@ mod small;
 mod stream;
 
 use crate::config::{self, Live};
+use crate::event::Definitions;
 use crate::model::marking::{Marker, limits};
 use crate::model::rows::CaseRows;
 use crate::model::submission::{Claimed, Graded, Rules, Signature, Step, Tally};
 use crate::model::words::{counted, times};
 use crate::pipeline::queue::{Budget, Queue, Requeue};
 use crate::store::archive::{Archive, is_written};
+use crate::store::definitions::KnownDefinitions;
 use crate::store::fail_point::Point;
 use crate::store::in_flight::{InFlightJournal, Slot};
 use crate::telemetry::emit;
@@ -62,6 +64,8 @@ pub struct Dependencies {
     pub settings: Arc<Live<config::Grade>>,
     /// The rules by which submissions are graded, unless they were begun by other rules.
     pub rules: Rules,
+    /// What defines the event, by number.
+    pub definitions: Arc<KnownDefinitions>,
 }
 
 /// The grading stage.
@@ -292,12 +296,30 @@ impl Grading {
     fn failed(&self, claimed: Claimed, reason: String, total: Tally) -> Graded {
         let rules = self.rules_for(&claimed);
         let step = Step::Failed { reason, total };
-        Graded { claimed, rows: Vec::new(), tally: Tally::default(), kind: None, rules, step }
+        let definitions = self.definitions_of(&claimed).ok().flatten();
+        let judgement = definitions.and_then(|it| it.unjudged(&claimed.name, true));
+        let tally = Tally::default();
+        Graded { claimed, rows: Vec::new(), tally, kind: None, rules, judgement, step }
     }
 
     /// The rules by which a submission is graded: by those by which it was begun, to its end.
     fn rules_for(&self, claimed: &Claimed) -> Rules {
-        claimed.progress.as_ref().map_or(self.dependencies.rules, |progress| progress.rules)
+        match &claimed.progress {
+            Some(progress) => progress.rules,
+            None => Rules { definitions: claimed.definitions, ..self.dependencies.rules },
+        }
+    }
+
+    /// What defined the event when a submission was taken.
+    fn definitions_of(&self, claimed: &Claimed) -> Result<Option<Arc<Definitions>>, Trouble> {
+        let found = self.dependencies.definitions.of(self.rules_for(claimed).definitions);
+        found.map_err(|error| Trouble::Failed(error.to_string()))
+    }
+
+    /// Whether a submission is an entry, which is judged whole however small chunks are.
+    fn is_entry(&self, claimed: &Claimed) -> Result<bool, Trouble> {
+        let definitions = self.definitions_of(claimed)?;
+        Ok(definitions.is_some_and(|it| it.takes(&claimed.name, claimed.bytes)))
     }
 }
 

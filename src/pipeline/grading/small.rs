@@ -3,8 +3,10 @@
 
 use super::HAS_NULS;
 use super::{Claimed, Graded, Grading, Signature, Slot, Step, Tally, Trouble, emit, guarded};
+use crate::event::Judging;
 use crate::model::chunks::read_whole;
 use crate::model::marking::Whole;
+use crate::model::submission::Judgement;
 use crate::store::archive;
 use crate::store::fail_point::Point;
 use crate::store::recovery::lost;
@@ -15,6 +17,14 @@ use std::time::{Duration, Instant};
 /// Results of a batch with more bytes of rows than this are passed on early, and a single file with more
 /// is streamed.
 const ROWS_BYTES_MAX: usize = 4 << 20;
+
+/// What came out of a small file.
+struct Small {
+    kind: Option<Kind>,
+    tally: Tally,
+    judgement: Option<Judgement>,
+    step: Step,
+}
 
 /// The memory of one thread, reused from file to file.
 #[derive(Default)]
@@ -41,15 +51,15 @@ impl Grading {
             let start = Instant::now();
             slot.progress();
             match guarded(|| self.grade_small(&claimed, &mut files, &mut scratch)) {
-                Ok((kind, tally, step)) => {
+                Ok(Small { kind, tally, judgement, step }) => {
                     if let Step::Finished { bytes, .. } = step {
                         bytes_read += bytes;
                     }
                     spent.add(kind, tally.cases(), start.elapsed());
                     rows_bytes += scratch.whole.rows.len();
                     let rows = vec![scratch.whole.rows.clone()];
-                    let rules = self.dependencies.rules;
-                    results.push(Graded { claimed, rows, tally, kind, rules, step });
+                    let rules = self.rules_for(&claimed);
+                    results.push(Graded { claimed, rows, tally, kind, rules, judgement, step });
                 }
                 Err(trouble) => {
                     results.extend(self.deal_with(trouble, claimed, Tally::default()));
@@ -75,13 +85,13 @@ impl Grading {
         Point::HandedOn.pass();
     }
 
-    /// Grades one file; its rows are in `scratch` then. Returns its kind, if known, and its marks.
+    /// Grades one file; its rows are in `scratch` then.
     fn grade_small(
         &self,
         claimed: &Claimed,
         files: &mut archive::Reader<'_>,
         scratch: &mut Scratch,
-    ) -> Result<(Option<Kind>, Tally, Step), Trouble> {
+    ) -> Result<Small, Trouble> {
         self.check_gradable(claimed)?;
         let Scratch { buffer, whole } = scratch;
         let bytes = self.read_whole(claimed, files, buffer)?;
@@ -91,18 +101,29 @@ impl Grading {
         }
         #[cfg(debug_assertions)]
         super::hooks::run(&claimed.name)?;
-        let dependencies = &self.dependencies;
+        let (rules, definitions) = (self.rules_for(claimed), self.definitions_of(claimed)?);
+        let done = |tally| Step::Finished {
+            bytes: text.len() as u64,
+            blake3: *blake3::hash(text).as_bytes(),
+            total: tally,
+        };
+        if let Some(definitions) = &definitions {
+            let case_rows = self.case_rows(claimed, &rules);
+            whole.rows.clear();
+            let judged =
+                definitions.judge(&claimed.name, text, &rules, &case_rows, &mut whole.rows);
+            if let Some(Judging { kind, tally, judgement }) = judged {
+                let (kind, judgement) = (Some(kind), Some(judgement));
+                return Ok(Small { kind, tally, judgement, step: done(tally) });
+            }
+        }
         let submission = (&claimed.name, claimed.attempt, text);
-        let cases_max = dependencies.settings.get().chunk_cases_max;
-        let marked = whole.mark(
-            submission,
-            (dependencies.judge, &dependencies.rules),
-            cases_max,
-            ROWS_BYTES_MAX,
-        );
+        let cases_max = self.dependencies.settings.get().chunk_cases_max;
+        let judge = self.dependencies.judge;
+        let marked = whole.mark(submission, (judge, &rules), cases_max, ROWS_BYTES_MAX);
         let (kind, tally) = marked.ok_or(Trouble::Large)?;
-        let blake3 = *blake3::hash(text).as_bytes();
-        Ok((kind, tally, Step::Finished { bytes: text.len() as u64, blake3, total: tally }))
+        let judgement = definitions.and_then(|it| it.unjudged(&claimed.name, false));
+        Ok(Small { kind, tally, judgement, step: done(tally) })
     }
 
     /// Reads the whole file into the beginning of `buffer` and makes sure that it did not change
@@ -115,7 +136,8 @@ impl Grading {
     ) -> Result<usize, Trouble> {
         let opened = files.open(&claimed.archived_as);
         let (mut file, before) = self.check_unchanged(opened, claimed)?;
-        if before.bytes > self.dependencies.settings.get().chunk_bytes_max as u64 {
+        let bytes_max = self.dependencies.settings.get().chunk_bytes_max as u64;
+        if before.bytes > bytes_max && !self.is_entry(claimed)? {
             return Err(Trouble::Large);
         }
         let bytes = before.bytes as usize;

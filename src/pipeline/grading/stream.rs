@@ -87,6 +87,9 @@ struct HandedOn {
 impl Grading {
     /// Grades one large file and passes its rows on chunk by chunk.
     pub(super) fn grade_stream(&self, mut claimed: Claimed) {
+        if claimed.progress.is_none() && self.is_entry(&claimed).unwrap_or(false) {
+            return self.grade_batch(vec![claimed]);
+        }
         let slot = self.begin(std::slice::from_ref(&claimed));
         let graded = guarded(|| self.stream(&mut claimed, &slot));
         drop(slot);
@@ -275,7 +278,11 @@ impl Grading {
             if matches!(next, Next::Done) {
                 self.dependencies.queue.graded(1);
             }
-            let graded = Graded { claimed: before, rows: vec![rows], tally, kind, rules, step };
+            let is_done = matches!(step, Step::Finished { .. });
+            let definitions = if is_done { self.definitions_of(claimed)? } else { None };
+            let judgement = definitions.and_then(|it| it.unjudged(&claimed.name, false));
+            let rows = vec![rows];
+            let graded = Graded { claimed: before, rows, tally, kind, rules, judgement, step };
             Point::ChunkMarked.pass();
             self.hand_on(vec![graded], Some(slot));
             Point::ChunkHandedOn.pass();

@@ -251,6 +251,9 @@ impl Publisher {
                 files.push(&result.claimed);
             }
             commit.results.push(outcome);
+            if let Some(judgement) = &result.judgement {
+                commit.judgements.push((result.claimed.id, judgement.clone()));
+            }
         }
         let waiting = dependencies.health.wait_for_disk("publish");
         for claimed in files.iter().filter(|file| dependencies.archive.may_have_lost_bytes(file)) {

@@ -2,7 +2,7 @@
 
 use crate::model::rows::report_of;
 use crate::model::submission::{
-    Claimed, Finished, Graded, Name, Prefix, Progress, Rules, Status, Step, Tally,
+    Claimed, Finished, Graded, Judgement, Name, Prefix, Progress, Rules, Status, Step, Tally,
 };
 use crate::store::ledger::Outcome;
 use gridmark_core::Kind;
@@ -27,6 +27,7 @@ pub(super) struct Result {
     pub(super) kind: Option<Kind>,
     pub(super) tally: Tally,
     pub(super) rules: Rules,
+    pub(super) judgement: Option<Judgement>,
     pub(super) step: Step,
     pub(super) rows_bytes: usize,
 }
@@ -35,14 +36,14 @@ impl Pending {
     /// Adds a result and its rows.
     pub(super) fn add(&mut self, graded: Graded) {
         let rows_bytes = graded.rows_bytes();
-        let Graded { claimed, rows, tally, kind, rules, step } = graded;
+        let Graded { claimed, rows, tally, kind, rules, judgement, step } = graded;
         self.since.get_or_insert_with(Instant::now);
         self.bytes += rows_bytes;
         if rows_bytes > 0 {
             let blocks = self.rows.entry(report_of(&claimed.name)).or_default();
             rows.into_iter().for_each(|block| add_block(blocks, block));
         }
-        self.results.push(Result { claimed, kind, tally, rules, step, rows_bytes });
+        self.results.push(Result { claimed, kind, tally, rules, judgement, step, rows_bytes });
     }
 }
 

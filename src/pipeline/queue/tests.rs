@@ -20,6 +20,7 @@ fn file(id: i64, bytes: u64) -> Claimed {
         damage: None,
         check_nuls: false,
         progress: None,
+        definitions: None,
     }
 }
 

@@ -44,6 +44,7 @@ fn claimed(name: &str, archived_as: &str) -> Claimed {
         damage: None,
         check_nuls: false,
         progress: None,
+        definitions: None,
     }
 }
 

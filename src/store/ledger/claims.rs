@@ -2,7 +2,7 @@
 
 use super::names::free_archive_name;
 use super::records::{all_where, claimed, handed_in};
-use super::{Error, Ledger};
+use super::{Error, Ledger, definitions};
 use crate::model::rows::report_of;
 use crate::model::submission::{Claimed, Doubt, HandedIn, Name, Place, Signature};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -58,6 +58,8 @@ impl Claims<'_> {
     /// are going to be in the archive. `place` says whether a name there is free; `boot_id` names this run
     /// of the system.
     ///
+    /// Each is judged by the definitions of the event that are in force now.
+    ///
     /// A file that was put back, or handed in again after a failure, keeps its first time of arrival. None is later
     /// than `received_at_ms`.
     ///
@@ -78,9 +80,10 @@ impl Claims<'_> {
             )?;
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO submissions (name, attempt, archived_as, report, handed_in_at, doubt,
-                 received_at, bytes, state, inode, modified_s, modified_ns, boot_id)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'claimed', ?, ?, ?, ?)",
+                 received_at, bytes, state, inode, modified_s, modified_ns, boot_id, definitions)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'claimed', ?, ?, ?, ?, ?)",
             )?;
+            let definitions = definitions::in_force(transaction)?;
             let mut supersede = transaction.prepare_cached(
                 "UPDATE submissions SET superseded = 1 WHERE state = 'failed' AND archived_as = ?",
             )?;
@@ -110,7 +113,8 @@ impl Claims<'_> {
                         identity.1 as i64,
                         modified.0,
                         modified.1,
-                        boot_id
+                        boot_id,
+                        definitions
                     ])?;
                     Ok(Claimed {
                         id: transaction.last_insert_rowid(),
@@ -128,6 +132,7 @@ impl Claims<'_> {
                         damage: None,
                         check_nuls: false,
                         progress: None,
+                        definitions,
                     })
                 })
                 .collect::<rusqlite::Result<_>>()

@@ -1,8 +1,9 @@
 //! The marks of a group of submissions, recorded together with the lengths of the reports that hold them.
 
+use super::judgements::judge;
 use super::{Error, Ledger};
 use crate::model::rows::{ROWS_VERSION, report_of};
-use crate::model::submission::{Finished, Name, Progress, Rules, Tally};
+use crate::model::submission::{Finished, Judgement, Name, Progress, Rules, Tally};
 use gridmark_core::Kind;
 use gridmark_core::board::Verdict;
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -14,6 +15,8 @@ use std::sync::PoisonError;
 pub struct Commit {
     /// What was graded, in the order in which the rows were appended.
     pub results: Vec<Outcome>,
+    /// How submissions are judged at an event, by their numbers.
+    pub judgements: Vec<(i64, Judgement)>,
     /// Reports and the length in bytes that they have now.
     pub report_lengths: Vec<(Name, u64)>,
 }
@@ -49,6 +52,9 @@ impl Ledger {
         let mut rules = known.clone();
         self.transaction(|transaction| {
             record(transaction, &commit.results, &mut rules)?;
+            for (submission, judgement) in &commit.judgements {
+                judge(transaction, *submission, None, judgement)?;
+            }
             let mut lengths =
                 transaction.prepare_cached("UPDATE reports SET length = ?2 WHERE path = ?1")?;
             commit.report_lengths.iter().try_for_each(|(path, length)| {
@@ -105,17 +111,18 @@ fn number_of(
         ROWS_VERSION,
         rules.case_bytes_max as i64,
         rules.missing_cases_max as i64,
-        rules.neutralise_formulas
+        rules.neutralise_formulas,
+        rules.definitions
     ];
     let find = "SELECT number FROM rules WHERE rows_version = ? AND case_bytes_max = ?
-         AND missing_cases_max = ? AND neutralise_formulas = ?";
+         AND missing_cases_max = ? AND neutralise_formulas = ? AND definitions IS ?";
     let found = transaction.query_row(find, values, |row| row.get(0)).optional()?;
     let number = match found {
         Some(number) => number,
         None => {
             let insert = "INSERT INTO rules
-                (rows_version, case_bytes_max, missing_cases_max, neutralise_formulas)
-                VALUES (?, ?, ?, ?)";
+                (rows_version, case_bytes_max, missing_cases_max, neutralise_formulas, definitions)
+                VALUES (?, ?, ?, ?, ?)";
             transaction.execute(insert, values)?;
             transaction.last_insert_rowid()
         }

@@ -3,17 +3,20 @@
 //! Every change is one transaction and durable when the call returns (WAL, synchronous FULL). The ledger
 //! never touches submissions or reports; it knows what is true of them.
 //!
-//! It has three parts, each with a view of its own. [`Claims`] are files that intake takes: a claim is
+//! It has parts, each with a view of its own. [`Claims`] are files that intake takes: a claim is
 //! recorded before its file moves. [`Records`] are all submissions, claimed or done. [`Reports`] are the
-//! report files: how much of each is committed, and in which order its rows stand. What connects them,
+//! report files: how much of each is committed, and in which order its rows stand. Of an event there are its
+//! [`StoredDefinitions`], and the [`Changes`]: judgements and rulings, in one order. What connects them,
 //! the marks of a group of submissions together with the lengths of their reports, is one [`Commit`].
 
 mod checks;
 mod claims;
 mod clock;
 mod contents;
+mod definitions;
 mod error;
 mod file;
+mod judgements;
 mod marks;
 mod names;
 mod records;
@@ -25,7 +28,9 @@ mod tests;
 pub use claims::{Candidate, Claims, OpenClaim, Returned};
 pub use clock::Reading;
 pub use contents::Contents;
+pub use definitions::StoredDefinitions;
 pub use error::Error;
+pub use judgements::{Change, Changes, Decision};
 pub use marks::{Commit, Outcome};
 pub use names::name_of_archived;
 pub use records::{Record, Records, quarantine_note};
@@ -125,6 +130,16 @@ impl Ledger {
     /// The report files.
     pub fn reports(&self) -> Reports<'_> {
         Reports(self)
+    }
+
+    /// The definitions of the event.
+    pub fn definitions(&self) -> StoredDefinitions<'_> {
+        StoredDefinitions(self)
+    }
+
+    /// Judgements and rulings.
+    pub fn changes(&self) -> Changes<'_> {
+        Changes(self)
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {

@@ -172,8 +172,9 @@ pub fn quarantine_note(name: &Name, attempt: u32, reason: Option<&str>, tries: u
 /// A query for everything that is known of submissions.
 pub(super) fn all_where(condition: &str) -> String {
     format!(
-        "SELECT * FROM submissions LEFT JOIN rules ON rules.number = submissions.rules
-         WHERE {condition}"
+        "SELECT submissions.*, rows_version, case_bytes_max, missing_cases_max, neutralise_formulas,
+         rules.definitions AS rules_definitions
+         FROM submissions LEFT JOIN rules ON rules.number = submissions.rules WHERE {condition}"
     )
 }
 
@@ -188,6 +189,7 @@ fn rules(row: &Row<'_>) -> rusqlite::Result<Rules> {
         case_bytes_max: usize::try_from(row.get::<_, i64>("case_bytes_max")?).unwrap_or(usize::MAX),
         missing_cases_max: row.get::<_, i64>("missing_cases_max")? as u64,
         neutralise_formulas: row.get("neutralise_formulas")?,
+        definitions: row.get("rules_definitions")?,
     })
 }
 
@@ -222,6 +224,7 @@ pub(super) fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
         damage: None,
         check_nuls: false,
         progress,
+        definitions: row.get("definitions")?,
     })
 }
 

@@ -44,7 +44,8 @@ const STEPS: [&str; 1] = ["
         inode INTEGER NOT NULL,       -- of the file in the inbox, and its last modification
         modified_s INTEGER NOT NULL,
         modified_ns INTEGER NOT NULL,
-        boot_id TEXT                  -- the run of the system that claimed it; NULL once it is durable
+        boot_id TEXT,                 -- the run of the system that claimed it; NULL once it is durable
+        definitions INTEGER           -- of the event, when it was taken; NULL without one
     );
     CREATE UNIQUE INDEX submissions_by_name ON submissions (name, attempt);
     CREATE INDEX submissions_open ON submissions (id) WHERE state = 'claimed';
@@ -64,7 +65,61 @@ const STEPS: [&str; 1] = ["
         rows_version INTEGER NOT NULL,
         case_bytes_max INTEGER NOT NULL,
         missing_cases_max INTEGER NOT NULL,
-        neutralise_formulas INTEGER NOT NULL
+        neutralise_formulas INTEGER NOT NULL,
+        definitions INTEGER           -- of the event; NULL without one
+    );
+    CREATE TABLE contents (           -- files of event folders, each once
+        number INTEGER PRIMARY KEY,
+        blake3 BLOB NOT NULL UNIQUE,
+        bytes BLOB NOT NULL
+    );
+    CREATE TABLE definitions (        -- of the event: its folder, and keys
+        number INTEGER PRIMARY KEY,
+        hash BLOB NOT NULL UNIQUE,    -- of all names and bytes, and of accepted keys
+        ruling INTEGER UNIQUE         -- that put them in force; NULL until then
+    );
+    CREATE TABLE definition_files (
+        definitions INTEGER NOT NULL,
+        path TEXT NOT NULL,           -- under the event folder
+        content INTEGER NOT NULL,
+        PRIMARY KEY (definitions, path)
+    ) WITHOUT ROWID;
+    CREATE TABLE definition_keys (    -- solutions that the files do not give
+        definitions INTEGER NOT NULL,
+        round TEXT NOT NULL,
+        puzzle TEXT NOT NULL,
+        key BLOB NOT NULL,            -- digits in reading order, from 1
+        accepted INTEGER NOT NULL,    -- 1 by a ruling, 0 as the only solution
+        PRIMARY KEY (definitions, round, puzzle, key)
+    ) WITHOUT ROWID;
+    CREATE TABLE judgements (         -- of submissions at an event; the newest of each counts
+        change INTEGER PRIMARY KEY,   -- its place in the order of changes
+        submission INTEGER NOT NULL,
+        cause INTEGER,                -- the ruling that caused it; NULL for the first one
+        definitions INTEGER NOT NULL, -- by which it was judged
+        entrant TEXT, round TEXT, puzzle TEXT, -- whose entry it is; NULL if that is not known
+        outcome TEXT NOT NULL,        -- held, dismissed; of a marked one its verdict
+        held TEXT,                    -- why it is held
+        nearest TEXT,                 -- the nearest match of one that is held
+        case_number INTEGER,          -- which grid of the file, from 1
+        foreign_puzzle INTEGER NOT NULL DEFAULT 0,
+        cells INTEGER, blank_cells INTEGER, wrong_cells INTEGER,
+        right_rows INTEGER, right_columns INTEGER, right_boxes INTEGER, side INTEGER,
+        fault TEXT, at TEXT, faults INTEGER, detail TEXT
+    );
+    CREATE INDEX judgements_by_submission ON judgements (submission);
+    CREATE TABLE rulings (            -- decisions of staff, never changed
+        number INTEGER PRIMARY KEY,   -- from 1 without gaps
+        change INTEGER NOT NULL UNIQUE, -- its place in the order of changes
+        at INTEGER NOT NULL,          -- ms since 1970 UTC
+        decided_by TEXT NOT NULL, role TEXT NOT NULL, via TEXT NOT NULL,
+        action TEXT NOT NULL,
+        entrant TEXT, round TEXT, puzzle TEXT,
+        submission, attempt INTEGER, case_number INTEGER,
+        value TEXT,
+        reason TEXT NOT NULL,
+        undoes INTEGER,
+        hash BLOB NOT NULL            -- of the hash before it and this row
     );
     CREATE TABLE returned (           -- files that were put back into the inbox
         name PRIMARY KEY,

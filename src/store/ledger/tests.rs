@@ -1,9 +1,13 @@
 use super::names::{archive_name, free_archive_name};
 use super::*;
+use crate::event::{Folder, Key, Source};
+use crate::model::ruling::Draft;
 use crate::model::submission::{
-    Claimed, Doubt, Finished, HandedIn, Place, Prefix, Progress, Signature, Status, Tally,
+    self, Claimed, Doubt, Entry, Finished, HandedIn, Judgement, Marked, Place, Prefix, Progress,
+    Signature, Status, Tally,
 };
 use gridmark_core::Kind;
+use gridmark_core::scoring::{self, TryMark};
 use std::time::Instant;
 
 fn candidate(name: &[u8]) -> Candidate {
@@ -22,7 +26,8 @@ fn ledger() -> (tempfile::TempDir, Ledger) {
     (folder, ledger)
 }
 
-const RULES: Rules = Rules { case_bytes_max: 1, missing_cases_max: 3, neutralise_formulas: true };
+const RULES: Rules =
+    Rules { case_bytes_max: 1, missing_cases_max: 3, neutralise_formulas: true, definitions: None };
 
 fn take(ledger: &Ledger, files: &[Candidate], received_at_ms: i64) -> Vec<Claimed> {
     let free = |_: &Name| Place::Free;
@@ -133,6 +138,7 @@ fn progress_and_results_survive_a_reopening() {
     let report = Name::from_bytes(*b"loose.csv");
     ledger.reports().introduce(std::slice::from_ref(&report), true).expect("introduced");
     let commit = Commit {
+        judgements: Vec::new(),
         results: vec![
             progressed(&claims[0], 10, progress.clone()),
             Outcome::Finished(finished(claims[1].id)),
@@ -306,4 +312,107 @@ fn a_ledger_of_a_newer_gridmark_is_refused_in_words() {
     drop(ledger);
     let error = Ledger::open(&folder.path().join("ledger.db")).err().expect("an error");
     assert!(error.to_string().contains("has format 99"), "{error}");
+}
+
+fn source(text: &str, keys: Vec<Key>) -> Source {
+    let files = [("event.toml".to_owned(), text.as_bytes().to_vec())];
+    Source { folder: Folder::of(files), keys }
+}
+
+fn decision(action: &str, source: Option<Source>) -> Decision {
+    let draft = Draft { action: action.to_owned(), by: "Ö".into(), ..Draft::default() };
+    Decision { draft, source, ..Decision::default() }
+}
+
+#[test]
+fn a_claim_has_the_definitions_that_are_in_force_when_it_is_taken() {
+    let (_folder, ledger) = ledger();
+    let definitions = |name: &[u8]| take(&ledger, &[candidate(name)], 5)[0].definitions;
+    assert_eq!(definitions(b"a"), None);
+    let accepted =
+        Key { round: "r1".into(), puzzle: "p1".into(), digits: vec![1; 81], accepted: true };
+    let [first, second] = [source("1", vec![]), source("1", vec![accepted])];
+    ledger.definitions().stage(&first).expect("staged");
+    assert_eq!(definitions(b"b"), None, "staged ones are not in force");
+    let put = |source: &Source| {
+        let decision = decision("takeover", Some(source.clone()));
+        ledger.changes().record(&[decision], 7).expect("recorded");
+        ledger.definitions().in_force().expect("the ledger").expect("definitions")
+    };
+    let (one, two) = (put(&first), put(&second));
+    assert_ne!(one, two);
+    assert_eq!(definitions(b"c"), Some(two));
+    assert_eq!(put(&first), one, "the same again is the same");
+    assert_eq!(definitions(b"d"), Some(one));
+    assert_eq!(ledger.definitions().get(two).expect("the ledger"), Some(second));
+    assert_eq!(ledger.definitions().get(99).expect("the ledger"), None);
+    let open = ledger.claims().open().expect("the claims");
+    let pinned: Vec<_> = open.iter().map(|open| open.claimed.definitions).collect();
+    assert_eq!(pinned, [None, None, Some(two), Some(one)]);
+}
+
+#[test]
+fn judgements_and_rulings_are_read_as_they_were_recorded_in_one_order() {
+    let (_folder, ledger) = ledger();
+    let claims = take(&ledger, &[b"a", b"b", b"c"].map(|name| candidate(name)), 5);
+    let entry = Entry { entrant: "1".into(), round: "r".into(), puzzle: "p".into() };
+    let marked = |mark| {
+        submission::Outcome::Marked(Marked {
+            case: 2,
+            mark,
+            fault: "x".into(),
+            at: "r1c1".into(),
+            faults: 3,
+            detail: "words".into(),
+        })
+    };
+    let judged = |correct| scoring::Judged {
+        correct,
+        cells: 51,
+        blank_cells: 1,
+        wrong_cells: (!correct).then_some(2),
+        right_houses: correct.then_some([3, 4, 5]),
+        side: 9,
+    };
+    let outcomes = [
+        submission::Outcome::Held { why: "why".into(), nearest: Some("entrant 2".into()) },
+        marked(TryMark::Judged(judged(true))),
+        marked(TryMark::Judged(judged(false))),
+        marked(TryMark::Foreign),
+        marked(TryMark::Unreadable),
+        marked(TryMark::Failed),
+        submission::Outcome::Dismissed,
+    ];
+    let judgements: Vec<(i64, Judgement)> = (0..)
+        .zip(outcomes)
+        .map(|(i, outcome)| {
+            let entry = (i > 0).then(|| entry.clone());
+            (claims[i % 3].id, Judgement { definitions: 4, entry, outcome })
+        })
+        .collect();
+    let commit = Commit { judgements: judgements[..5].to_vec(), ..Commit::default() };
+    ledger.commit(&commit).expect("committed");
+    let mut ruling = decision("verdict", None);
+    ruling.judgements = judgements[5..].to_vec();
+    let rulings = ledger.changes().record(&[ruling, decision("undo", None)], 9).expect("recorded");
+    assert_eq!((rulings[0].number, rulings[1].number), (1, 2));
+    let changes = ledger.changes().after(0, 100).expect("changes");
+    let numbers: Vec<i64> = changes.iter().map(Change::number).collect();
+    assert_eq!(numbers, (1..=9).collect::<Vec<_>>());
+    let read: Vec<Judgement> = changes
+        .iter()
+        .filter_map(|change| match change {
+            Change::Judged(judged) => Some(judged.judgement.clone()),
+            Change::Ruled(_) => None,
+        })
+        .collect();
+    let recorded: Vec<Judgement> = judgements.iter().map(|(_, judged)| judged.clone()).collect();
+    assert_eq!(read, recorded);
+    assert_eq!(ledger.changes().after(5, 2).expect("changes"), changes[5..7]);
+    assert_eq!(ledger.changes().rulings().expect("rulings"), rulings);
+    let hash = rulings[1].draft.hash(2, 9, &rulings[0].hash);
+    assert_eq!(rulings[1].hash, hash, "rulings are chained");
+    let newest = ledger.changes().of_round("r").expect("the round");
+    let newest: Vec<_> = newest.iter().map(|judged| (judged.submission, judged.change)).collect();
+    assert_eq!(newest, [(claims[0].id, 8), (claims[1].id, 5), (claims[2].id, 7)]);
 }

@@ -57,8 +57,12 @@ impl Room {
 
     /// Commits a chunk of a large file: its first case, which is these bytes.
     fn commit_chunk(&self, claimed: &Claimed, bytes: &[u8]) {
-        let rules =
-            Rules { case_bytes_max: 1 << 16, missing_cases_max: 3, neutralise_formulas: true };
+        let rules = Rules {
+            case_bytes_max: 1 << 16,
+            missing_cases_max: 3,
+            neutralise_formulas: true,
+            definitions: None,
+        };
         let graded = Prefix { bytes: bytes.len() as u64, blake3: *blake3::hash(bytes).as_bytes() };
         let tally = Tally::from_counts([0, 0, 0, 1], 0);
         let progress = Progress { checkpoint: "here".into(), tally, graded, rules };

@@ -17,6 +17,7 @@ use crate::model::escape;
 use crate::model::rows::{SUBMISSIONS, header_of, submission_row};
 use crate::model::submission::{Name, Rules, Signature, Tally};
 use crate::store::archive::Archive;
+use crate::store::definitions::KnownDefinitions;
 use crate::store::durable::sync_new_file;
 use crate::store::fail_point::Point;
 use crate::store::ledger::{self, Ledger, Record};
@@ -61,6 +62,7 @@ pub struct Rebuild {
     archive: Arc<Archive>,
     reports: PathBuf,
     judge: Judge,
+    definitions: KnownDefinitions,
     chunk_bytes_max: usize,
     chunk_cases_max: usize,
     /// Whether small submissions are marked side by side.
@@ -151,12 +153,13 @@ pub struct Part {
     same: Option<Signature>,
 }
 
-/// The rules that the settings give.
+/// The rules that the settings give, without an event.
 pub fn rules(settings: &Settings) -> Rules {
     Rules {
         case_bytes_max: settings.grade.case_bytes_max,
         missing_cases_max: settings.grade.missing_cases_max,
         neutralise_formulas: settings.publish.neutralise_formulas,
+        definitions: None,
     }
 }
 
@@ -169,6 +172,7 @@ impl Rebuild {
         archive: Arc<Archive>,
     ) -> Rebuild {
         Rebuild {
+            definitions: KnownDefinitions::new(Arc::clone(&ledger)),
             ledger,
             archive,
             reports: settings.paths.reports(),

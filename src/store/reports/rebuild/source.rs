@@ -1,6 +1,7 @@
 //! The rows of a report: the files of its submissions, checked against the ledger and marked again.
 
 use super::{Error, Gap, Rebuild, Sink};
+use crate::event::{ENTRY_BYTES_MAX, Judging};
 use crate::model::chunks::{Chunk, Chunks, read_whole};
 use crate::model::marking::{Marker, Whole, limits};
 use crate::model::rows::CaseRows;
@@ -155,6 +156,19 @@ impl Rebuild {
             return Err(changed("it holds other bytes than those that were graded"));
         }
         let rules = rules_of(record);
+        let failed = |error| Trouble::Retry(io::Error::other(error));
+        if let Some(definitions) = self.definitions.of(rules.definitions).map_err(failed)? {
+            let case_rows =
+                CaseRows::new(&claimed.name, claimed.attempt, rules.neutralise_formulas);
+            whole.rows.clear();
+            let judged =
+                definitions.judge(&claimed.name, text, &rules, &case_rows, &mut whole.rows);
+            if let Some(Judging { kind, tally, .. }) = judged {
+                let made = Made { rows: whole.rows.clone(), kind: Some(kind), tally };
+                SCRATCH.replace((buffer, whole));
+                return Ok(Some(made));
+            }
+        }
         let submission = (&claimed.name, claimed.attempt, text);
         let rows_max = SMALL_BYTES_MAX as usize * 16;
         let marked = whole.mark(submission, (self.judge, &rules), self.chunk_cases_max, rows_max);
@@ -262,18 +276,22 @@ fn few(pieces: &[(&Piece, &Record)]) -> usize {
 
 /// The rules by which a submission was graded. One that has rows has rules.
 fn rules_of(record: &Record) -> Rules {
-    const NONE: Rules =
-        Rules { case_bytes_max: 0, missing_cases_max: 0, neutralise_formulas: true };
+    const NONE: Rules = Rules {
+        case_bytes_max: 0,
+        missing_cases_max: 0,
+        neutralise_formulas: true,
+        definitions: None,
+    };
     record.rules().unwrap_or(NONE)
 }
 
-/// Whether a piece is all of a submission that is read whole.
+/// Whether a piece is all of a submission that is read whole. An entry always is.
 fn is_small(piece: &Piece, record: &Record) -> bool {
     record.finished.as_ref().is_some_and(|done| {
         done.blake3.is_some()
             && done.tally.cases() == piece.cases
-            && done.bytes <= SMALL_BYTES_MAX
-            && piece.cases <= SMALL_CASES_MAX
+            && (done.bytes <= SMALL_BYTES_MAX && piece.cases <= SMALL_CASES_MAX
+                || done.rules.definitions.is_some() && done.bytes <= ENTRY_BYTES_MAX)
     })
 }
 

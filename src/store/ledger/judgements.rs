@@ -1,0 +1,317 @@
+//! Judgements and rulings: what an event adds to the marks. Both only ever grow, and one sequence of changes
+//! orders them, so that scoring follows the ledger from any change on.
+
+use super::definitions::put_in_force;
+use super::{Error, Ledger};
+use crate::event::Source;
+use crate::model::ruling::{CHAIN_START, Draft, Ruling};
+use crate::model::submission::{Entry, Judged, Judgement, Marked, Outcome, Status};
+use gridmark_core::scoring::{self, TryMark};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+/// The judgements and rulings of a ledger.
+#[derive(Clone, Copy)]
+pub struct Changes<'a>(pub(super) &'a Ledger);
+
+/// A change of what scoring looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A submission was judged, or judged again.
+    Judged(Judged),
+    /// Staff have decided something.
+    Ruled(Ruling),
+}
+
+/// A ruling, and what it causes: recorded together or not at all.
+#[derive(Clone, Debug, Default)]
+pub struct Decision {
+    /// The ruling.
+    pub draft: Draft,
+    /// New judgements of submissions, by their numbers.
+    pub judgements: Vec<(i64, Judgement)>,
+    /// Definitions that it puts in force.
+    pub source: Option<Source>,
+}
+
+const HELD: &str = "held";
+const DISMISSED: &str = "dismissed";
+
+impl Change {
+    /// Its place in the order.
+    pub fn number(&self) -> i64 {
+        match self {
+            Change::Judged(judged) => judged.change,
+            Change::Ruled(ruling) => ruling.change,
+        }
+    }
+}
+
+impl Changes<'_> {
+    /// Records decisions in their order, at this time.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then nothing is recorded.
+    pub fn record(&self, decisions: &[Decision], at_ms: i64) -> Result<Vec<Ruling>, Error> {
+        self.0.transaction(|transaction| {
+            decisions.iter().map(|decision| record(transaction, decision, at_ms)).collect()
+        })
+    }
+
+    /// The changes behind the change `after`, in their order, at most `changes_max`.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn after(&self, after: i64, changes_max: usize) -> Result<Vec<Change>, Error> {
+        let limit = changes_max as i64;
+        self.0.read(|connection| {
+            let judged = format!("{JUDGED} WHERE change > ?1 ORDER BY change LIMIT ?2");
+            let mut changes: Vec<Change> = connection
+                .prepare_cached(&judged)?
+                .query_map([after, limit], |row| judged_of(row).map(Change::Judged))?
+                .collect::<rusqlite::Result<_>>()?;
+            let ruled = "SELECT * FROM rulings WHERE change > ?1 ORDER BY change LIMIT ?2";
+            let ruled = connection
+                .prepare_cached(ruled)?
+                .query_map([after, limit], |row| ruling_of(row).map(Change::Ruled))?
+                .collect::<rusqlite::Result<Vec<_>>>()?;
+            changes.extend(ruled);
+            changes.sort_unstable_by_key(Change::number);
+            changes.truncate(changes_max);
+            Ok(changes)
+        })
+    }
+
+    /// All rulings, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn rulings(&self) -> Result<Vec<Ruling>, Error> {
+        self.0.read(|connection| {
+            connection
+                .prepare("SELECT * FROM rulings ORDER BY number")?
+                .query_map([], ruling_of)?
+                .collect::<rusqlite::Result<_>>()
+        })
+    }
+
+    /// All judgements of a submission, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn of_submission(&self, submission: i64) -> Result<Vec<Judged>, Error> {
+        self.judged("judgements.submission = ? ORDER BY change", submission)
+    }
+
+    /// The newest judgements of all entries of a round, by submission.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn of_round(&self, round: &str) -> Result<Vec<Judged>, Error> {
+        let newest = "round = ? AND change =
+             (SELECT max(change) FROM judgements AS other
+              WHERE other.submission = judgements.submission)
+             ORDER BY judgements.submission";
+        self.judged(newest, round)
+    }
+
+    fn judged(&self, condition: &str, value: impl rusqlite::ToSql) -> Result<Vec<Judged>, Error> {
+        self.0.read(|connection| {
+            connection
+                .prepare_cached(&format!("{JUDGED} WHERE {condition}"))?
+                .query_map([value], judged_of)?
+                .collect::<rusqlite::Result<_>>()
+        })
+    }
+}
+
+const JUDGED: &str =
+    "SELECT judgements.*, name, attempt, handed_in_at, doubt, received_at, blake3, state
+     FROM judgements JOIN submissions ON submissions.id = judgements.submission";
+
+/// The number of the next change.
+fn next_change(transaction: &Transaction<'_>) -> rusqlite::Result<i64> {
+    let last = "SELECT max(coalesce((SELECT max(change) FROM judgements), 0),
+                           coalesce((SELECT max(change) FROM rulings), 0))";
+    let last: i64 = transaction.prepare_cached(last)?.query_row([], |row| row.get(0))?;
+    Ok(last + 1)
+}
+
+fn record(
+    transaction: &Transaction<'_>,
+    Decision { draft, judgements, source }: &Decision,
+    at_ms: i64,
+) -> rusqlite::Result<Ruling> {
+    let last = "SELECT number, hash FROM rulings ORDER BY number DESC LIMIT 1";
+    let last = transaction.query_row(last, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let (before, previous): (i64, [u8; 32]) = last.unwrap_or((0, CHAIN_START));
+    let (number, change) = (before + 1, next_change(transaction)?);
+    let hash = draft.hash(number, at_ms, &previous);
+    let insert = "INSERT INTO rulings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    transaction.prepare_cached(insert)?.execute(params![
+        number,
+        change,
+        at_ms,
+        draft.by,
+        draft.role,
+        draft.via,
+        draft.action,
+        draft.entrant,
+        draft.round,
+        draft.puzzle,
+        draft.submission,
+        draft.attempt,
+        draft.case.map(|case| case as i64),
+        draft.value,
+        draft.reason,
+        draft.undoes,
+        hash
+    ])?;
+    if let Some(source) = source {
+        put_in_force(transaction, source, number)?;
+    }
+    for (submission, judgement) in judgements {
+        judge(transaction, *submission, Some(number), judgement)?;
+    }
+    Ok(Ruling { number, change, at_ms, draft: draft.clone(), hash })
+}
+
+/// Records a judgement of a submission.
+pub(super) fn judge(
+    transaction: &Transaction<'_>,
+    submission: i64,
+    cause: Option<i64>,
+    Judgement { definitions, entry, outcome }: &Judgement,
+) -> rusqlite::Result<()> {
+    let (word, held, nearest, marked) = match outcome {
+        Outcome::Held { why, nearest } => (HELD, Some(why), nearest.as_ref(), None),
+        Outcome::Dismissed => (DISMISSED, None, None, None),
+        Outcome::Marked(marked) => (marked.verdict(), None, None, Some(marked)),
+    };
+    let judged = marked.and_then(|marked| match marked.mark {
+        TryMark::Judged(judged) => Some(judged),
+        _ => None,
+    });
+    let right = judged.and_then(|judged| judged.right_houses);
+    let of_entry = |part: fn(&Entry) -> &String| entry.as_ref().map(part);
+    let insert = "INSERT INTO judgements
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    transaction.prepare_cached(insert)?.execute(params![
+        next_change(transaction)?,
+        submission,
+        cause,
+        definitions,
+        of_entry(|entry| &entry.entrant),
+        of_entry(|entry| &entry.round),
+        of_entry(|entry| &entry.puzzle),
+        word,
+        held,
+        nearest,
+        marked.map(|marked| marked.case as i64),
+        marked.is_some_and(|marked| marked.mark == TryMark::Foreign),
+        judged.map(|judged| judged.cells),
+        judged.map(|judged| judged.blank_cells),
+        judged.and_then(|judged| judged.wrong_cells),
+        right.map(|[rows, _, _]| rows),
+        right.map(|[_, columns, _]| columns),
+        right.map(|[_, _, boxes]| boxes),
+        judged.map(|judged| judged.side),
+        marked.map(|marked| &marked.fault),
+        marked.map(|marked| &marked.at),
+        marked.map(|marked| marked.faults as i64),
+        marked.map(|marked| &marked.detail),
+    ])?;
+    Ok(())
+}
+
+fn judged_of(row: &Row<'_>) -> rusqlite::Result<Judged> {
+    Ok(Judged {
+        change: row.get("change")?,
+        submission: row.get("submission")?,
+        name: row.get("name")?,
+        attempt: row.get("attempt")?,
+        handed_in: super::records::handed_in(row)?,
+        received_at_ms: row.get("received_at")?,
+        blake3: row.get("blake3")?,
+        cause: row.get("cause")?,
+        judgement: judgement_of(row)?,
+    })
+}
+
+fn judgement_of(row: &Row<'_>) -> rusqlite::Result<Judgement> {
+    let text = |column| row.get::<_, Option<String>>(column);
+    let entry = match (text("entrant")?, text("round")?, text("puzzle")?) {
+        (Some(entrant), Some(round), Some(puzzle)) => Some(Entry { entrant, round, puzzle }),
+        _ => None,
+    };
+    let word: String = row.get("outcome")?;
+    let outcome = match word.as_str() {
+        HELD => Outcome::Held { why: text("held")?.unwrap_or_default(), nearest: text("nearest")? },
+        DISMISSED => Outcome::Dismissed,
+        verdict => Outcome::Marked(Marked {
+            case: row.get::<_, Option<i64>>("case_number")?.unwrap_or(1) as u64,
+            mark: mark_of(row, verdict)?,
+            fault: text("fault")?.unwrap_or_default(),
+            at: text("at")?.unwrap_or_default(),
+            faults: row.get::<_, Option<i64>>("faults")?.unwrap_or(0) as u64,
+            detail: text("detail")?.unwrap_or_default(),
+        }),
+    };
+    Ok(Judgement { definitions: row.get("definitions")?, entry, outcome })
+}
+
+fn mark_of(row: &Row<'_>, verdict: &str) -> rusqlite::Result<TryMark> {
+    if row.get("foreign_puzzle")? {
+        return Ok(TryMark::Foreign);
+    }
+    let count =
+        |column| Ok::<u32, rusqlite::Error>(row.get::<_, Option<u32>>(column)?.unwrap_or(0));
+    Ok(match verdict {
+        "correct" | "wrong" => {
+            let right =
+                (row.get("right_rows")?, row.get("right_columns")?, row.get("right_boxes")?);
+            TryMark::Judged(scoring::Judged {
+                correct: verdict == "correct",
+                cells: count("cells")?,
+                blank_cells: count("blank_cells")?,
+                wrong_cells: row.get("wrong_cells")?,
+                right_houses: match right {
+                    (Some(rows), Some(columns), Some(boxes)) => Some([rows, columns, boxes]),
+                    _ => None,
+                },
+                side: count("side")?,
+            })
+        }
+        "unreadable" => TryMark::Unreadable,
+        verdict if verdict == Status::Failed.word() => TryMark::Failed,
+        _ => TryMark::Pending,
+    })
+}
+
+fn ruling_of(row: &Row<'_>) -> rusqlite::Result<Ruling> {
+    Ok(Ruling {
+        number: row.get("number")?,
+        change: row.get("change")?,
+        at_ms: row.get("at")?,
+        draft: Draft {
+            by: row.get("decided_by")?,
+            role: row.get("role")?,
+            via: row.get("via")?,
+            action: row.get("action")?,
+            entrant: row.get("entrant")?,
+            round: row.get("round")?,
+            puzzle: row.get("puzzle")?,
+            submission: row.get("submission")?,
+            attempt: row.get("attempt")?,
+            case: row.get::<_, Option<i64>>("case_number")?.map(|case| case as u64),
+            value: row.get("value")?,
+            reason: row.get("reason")?,
+            undoes: row.get("undoes")?,
+        },
+        hash: row.get("hash")?,
+    })
+}
