@@ -288,7 +288,11 @@ impl Claiming {
         let place = |name: &Name| {
             if promised.contains(name) { Place::Taken } else { places.place(name) }
         };
-        match self.ledger.claims().record(&candidates, now_ms, &self.boot_id, place) {
+        let is_gone = |archived_as: &Name| {
+            let archive = &self.archive;
+            archive.signature(archived_as).is_none() && !archive.is_in_quarantine(archived_as)
+        };
+        match self.ledger.claims().record(&candidates, now_ms, &self.boot_id, place, is_gone) {
             Ok(claims) => {
                 Point::Claimed.pass();
                 self.health.set_ready(Concern::Claims);
@@ -421,8 +425,9 @@ impl Claiming {
     /// Releases the batch that is claimed and was not moved.
     pub(super) fn release_claimed(&mut self) {
         let batch = std::mem::take(&mut self.claimed);
-        let ids: Vec<i64> = batch.claims.iter().map(|claimed| claimed.id).collect();
-        self.release(&ids, &[]);
+        let left = batch.files.iter().zip(&batch.claims);
+        let left: Vec<_> = left.map(|(ready, claimed)| returned(ready, claimed)).collect();
+        self.release(&[], &left);
     }
 
     /// Releases claims, and keeps when the files were handed in that were `left` in the inbox.

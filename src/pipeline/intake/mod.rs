@@ -31,7 +31,7 @@ use crate::store::ledger::{Ledger, Reading};
 use crate::store::recovery::boot_id;
 use crate::telemetry::emit::{self, Via};
 use crate::telemetry::health::{Concern, Health};
-use arrival::Clock;
+use arrival::{Clock, FoundBy};
 use claiming::{Batch, Claiming};
 use mailbox::Hints;
 use scanning::{Found, Scanning, Step, WatchBy};
@@ -320,7 +320,12 @@ impl Intake {
         let state = FileState::of(&metadata);
         let arrivals = self.scanning.arrivals();
         let handed_in = |name: &Name, is_known: bool| {
-            arrivals.handed_in(name, &metadata, is_known || via == Via::Event)
+            let found_by = match via {
+                Via::Event => FoundBy::Event,
+                Via::Scan if is_known => FoundBy::Change,
+                Via::Scan => FoundBy::Scan,
+            };
+            arrivals.handed_in(name, &metadata, found_by)
         };
         let now = Instant::now();
         self.claiming.add(self.settling.see(name, state, handed_in, via, hint, now));

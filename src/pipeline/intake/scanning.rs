@@ -207,6 +207,7 @@ impl Scanning {
     }
 
     fn folder_failed(&mut self, folder: &Name, error: &io::Error) {
+        self.watching.arrivals.not_read(folder);
         let inbox = &self.watching.inbox;
         let path = inbox.join(folder.as_path());
         emit::scan_failed(&path, error);

@@ -56,12 +56,13 @@ pub struct Returned {
 impl Claims<'_> {
     /// Records, in one transaction, that these files are about to be taken, and under which names they
     /// are going to be in the archive. `place` says whether a name there is free; `boot_id` names this run
-    /// of the system.
+    /// of the system. `is_gone` says whether neither archive nor quarantine has a file under the name that it
+    /// had there.
     ///
     /// Each is judged by the definitions of the event that are in force now.
     ///
-    /// A file that was put back, or handed in again after a failure, keeps its first time of arrival. None is later
-    /// than `received_at_ms`.
+    /// A file that was put back, or handed in again after a failure, keeps its first time of arrival, which is in
+    /// doubt if it has changed since. None is later than `received_at_ms`.
     ///
     /// # Errors
     ///
@@ -72,6 +73,7 @@ impl Claims<'_> {
         received_at_ms: i64,
         boot_id: &str,
         mut place: impl FnMut(&Name) -> Place,
+        is_gone: impl Fn(&Name) -> bool,
     ) -> Result<Vec<Claimed>, Error> {
         let mut promised = HashSet::new();
         self.0.transaction(|transaction| {
@@ -92,7 +94,7 @@ impl Claims<'_> {
                 .map(|file| {
                     let earlier: u32 = attempts.query_row([&file.name], |row| row.get(0))?;
                     let attempt = earlier.saturating_add(1);
-                    let first = first_handed_in(transaction, file, earlier)?;
+                    let first = first_handed_in(transaction, file, earlier, &is_gone)?;
                     let HandedIn { at_ms, doubt } = first.unwrap_or(file.handed_in);
                     let handed_in = HandedIn { at_ms: at_ms.min(received_at_ms), doubt };
                     let archived_as = free_archive_name(&file.name, attempt, |name| {
@@ -242,32 +244,52 @@ fn first_handed_in(
     transaction: &Transaction<'_>,
     file: &Candidate,
     earlier: u32,
+    is_gone: impl Fn(&Name) -> bool,
 ) -> rusqlite::Result<Option<HandedIn>> {
     let returned = transaction
         .prepare_cached("DELETE FROM returned WHERE name = ? RETURNING *")?
         .query_row([&file.name], |row| {
-            let is_it = row.get::<_, i64>("inode")? as u64 == file.signature.identity.1;
-            Ok((is_it, is_unchanged(file, row)?, handed_in(row)?))
+            Ok((is_inode(file, row)?, is_unchanged(file, row)?, handed_in(row)?))
         })
         .optional()?;
     if let Some((true, is_unchanged, first)) = returned {
-        let changed = (!is_unchanged).then_some(Doubt::Change);
-        return Ok(Some(HandedIn { doubt: first.doubt.or(changed), ..first }));
+        return Ok(Some(kept(first, is_unchanged)));
     }
     if earlier == 0 {
         return Ok(None);
     }
-    // Where it was copied it has another inode.
-    let failed = "SELECT * FROM submissions WHERE name = ? AND state = 'failed'
+    let failed = "SELECT * FROM submissions WHERE name = ? AND state = 'failed' AND NOT superseded
          ORDER BY attempt DESC";
     let mut failed = transaction.prepare_cached(failed)?;
     let mut rows = failed.query([&file.name])?;
+    // Where it was copied, or replaced in quarantine, it has another inode. Then it is the one whose content it has,
+    // or the newest.
+    let mut best: Option<((bool, bool), i64, HandedIn)> = None;
     while let Some(row) = rows.next()? {
-        if is_unchanged(file, row)? {
-            return handed_in(row).map(Some);
+        if is_gone(&row.get("archived_as")?) {
+            let likeness = (is_inode(file, row)?, is_unchanged(file, row)?);
+            if best.is_none_or(|(before, ..)| likeness > before) {
+                best = Some((likeness, row.get("id")?, handed_in(row)?));
+            }
         }
     }
-    Ok(None)
+    let Some(((_, is_unchanged), id, first)) = best else { return Ok(None) };
+    // The next file of that name is another one.
+    transaction
+        .prepare_cached("UPDATE submissions SET superseded = 1 WHERE id = ?")?
+        .execute([id])?;
+    Ok(Some(kept(first, is_unchanged)))
+}
+
+/// The first time of a file, which is in doubt if it has changed since.
+fn kept(first: HandedIn, is_unchanged: bool) -> HandedIn {
+    let changed = (!is_unchanged).then_some(Doubt::Change);
+    HandedIn { doubt: first.doubt.or(changed), ..first }
+}
+
+/// Whether a file has the inode of a row.
+fn is_inode(file: &Candidate, row: &Row<'_>) -> rusqlite::Result<bool> {
+    Ok(row.get::<_, i64>("inode")? as u64 == file.signature.identity.1)
 }
 
 /// Whether a file has the size and time of a row, or the time that a copy of it gets.

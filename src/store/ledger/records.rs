@@ -25,8 +25,8 @@ pub struct Record {
 }
 
 impl Records<'_> {
-    /// The failed submissions, oldest first; without those whose place in the archive belongs to a later
-    /// submission by now.
+    /// The failed submissions, oldest first; without those whose file, or its place in the archive, belongs to a
+    /// later submission by now.
     ///
     /// # Errors
     ///

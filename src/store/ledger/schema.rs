@@ -40,7 +40,7 @@ const STEPS: [&str; 1] = ["
         rules INTEGER,                -- by which it is graded
         tries INTEGER NOT NULL DEFAULT 0, -- how often grading failed; while it is claimed, crashes
         reason TEXT,                  -- why it failed
-        superseded INTEGER NOT NULL DEFAULT 0, -- 1 if it failed and its place is a later one's
+        superseded INTEGER NOT NULL DEFAULT 0, -- 1 if it failed and its file or its place is a later one's
         inode INTEGER NOT NULL,       -- of the file in the inbox, and its last modification
         modified_s INTEGER NOT NULL,
         modified_ns INTEGER NOT NULL,

@@ -31,7 +31,13 @@ const RULES: Rules =
 
 fn take(ledger: &Ledger, files: &[Candidate], received_at_ms: i64) -> Vec<Claimed> {
     let free = |_: &Name| Place::Free;
-    ledger.claims().record(files, received_at_ms, "a boot", free).expect("claims")
+    ledger.claims().record(files, received_at_ms, "a boot", free, |_| false).expect("claims")
+}
+
+/// The same for one file, where none of those that have failed is in quarantine any more.
+fn take_again(ledger: &Ledger, file: Candidate) -> Claimed {
+    let free = |_: &Name| Place::Free;
+    ledger.claims().record(&[file], 100, "a boot", free, |_| true).expect("claims").remove(0)
 }
 
 fn progress() -> Progress {
@@ -81,7 +87,7 @@ fn a_name_that_is_taken_in_the_archive_is_never_promised() {
         b"a/b/p.txt" => Place::Blocked(3),
         _ => Place::Free,
     };
-    let claims = ledger.claims().record(&files, 0, "", place).expect("claims");
+    let claims = ledger.claims().record(&files, 0, "", place, |_| false).expect("claims");
     assert_eq!(archive_names(&claims), ["p3~2.txt", "p3~1~1.txt", "p3~2~1.txt", "a/b~/p.txt"]);
 }
 
@@ -269,12 +275,38 @@ fn a_file_that_was_put_back_or_handed_in_again_keeps_its_first_time_of_arrival()
     let other = Signature { modified: (1, 1), ..signature };
     let fourth = &take(&ledger, &[later(other)], 100)[0];
     assert_eq!((fourth.attempt, handed_in(&ledger, fourth)), (2, moved));
-    let fifth = &take(&ledger, &[later(longer)], 100)[0];
+    let fifth = &take_again(&ledger, later(longer));
     assert_eq!((fifth.attempt, handed_in(&ledger, fifth)), (3, changed));
     // Another file has the name of one that was put back.
     put_back(fifth, signature.identity.1 + 1);
     let sixth = &take(&ledger, &[later(other)], 60)[0];
     assert_eq!(handed_in(&ledger, sixth), HandedIn { at_ms: 60, ..moved });
+}
+
+#[test]
+fn a_file_that_is_handed_in_again_is_known_by_its_content_or_else_the_newest_and_only_once() {
+    let (_folder, ledger) = ledger();
+    let file = |at_ms, bytes| {
+        let signature = Signature::for_tests(bytes);
+        let handed_in = HandedIn { at_ms, doubt: None };
+        Candidate { signature, handed_in, ..candidate(b"p") }
+    };
+    for at_ms in [10, 11, 12] {
+        let failed = take(&ledger, &[file(at_ms, at_ms as u64)], 100).remove(0);
+        fail(&ledger, &failed);
+    }
+    // A copy has another inode.
+    let copy = Candidate {
+        signature: Signature { identity: (1, 2), ..Signature::for_tests(11) },
+        ..file(50, 0)
+    };
+    assert_eq!(take(&ledger, &[copy.clone()], 100)[0].handed_in, copy.handed_in);
+    let again = [copy.clone(), copy.clone(), file(50, 10), copy.clone(), file(50, 10)];
+    let found = again.map(|file| {
+        let HandedIn { at_ms, doubt } = take_again(&ledger, file).handed_in;
+        (at_ms, doubt.is_some())
+    });
+    assert_eq!(found, [(11, false), (12, true), (10, false), (50, false), (50, false)]);
 }
 
 #[test]
@@ -288,7 +320,8 @@ fn a_failed_submission_whose_place_is_taken_is_not_among_the_failed_ones() {
     let place = |name: &Name| {
         if name.as_bytes() == b"p~2" { Place::Taken } else { Place::Free }
     };
-    let second = &ledger.claims().record(&[candidate(b"p")], 0, "", place).expect("claims")[0];
+    let claims = ledger.claims().record(&[candidate(b"p")], 0, "", place, |_| false);
+    let second = &claims.expect("claims")[0];
     assert_ne!(second.archived_as, first.archived_as);
     assert_eq!(ledger.records().failed().expect("failed ones").len(), 1);
     let other = Candidate { name: Name::from_bytes(*b"p"), ..candidate(b"p") };

@@ -47,7 +47,8 @@ impl Room {
             ready: Instant::now(),
             though_open: false,
         };
-        let claims = self.ledger.claims().record(&[candidate], 2, boot_id, |_| Place::Free);
+        let claims =
+            self.ledger.claims().record(&[candidate], 2, boot_id, |_| Place::Free, |_| false);
         claims.expect("a claim").remove(0)
     }
 

@@ -8,7 +8,7 @@ use gridmark::store::fail_point::Point;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// When the inode of a file or folder changed last, in milliseconds since 1970.
 fn changed_ms(sandbox: &Sandbox, path: impl AsRef<Path>) -> i64 {
@@ -187,7 +187,7 @@ fn a_change_of_mode_while_the_service_runs_makes_nobody_late() {
         return;
     }
     let dropped = changed_ms(&sandbox, "inbox/team/p");
-    let_pass(&sandbox, 30);
+    let_pass(&sandbox, 1_200);
     sandbox.start();
     sandbox.wait_until("it could not be read", |sandbox| {
         sandbox.service().metrics().of("gridmark_claim_errors_total") >= 1.0
@@ -355,4 +355,165 @@ fn after_the_clock_was_set_the_times_before_are_in_doubt() {
         sandbox.wait_for(4);
         assert_eq!(doubt(&sandbox, "next"), "", "{change}");
     }
+}
+
+/// What sets the change time of a file while it waits does not hand it in.
+#[test]
+fn a_change_of_mode_links_or_times_while_a_file_settles_makes_nobody_late() {
+    let mut sandbox = Sandbox::new();
+    // An empty file waits for that long.
+    sandbox.set("intake.open_settle_ms", 4_000).start();
+    let names = ["mode", "links", "touched", "dated", "finished", "written"];
+    let dropped = names.map(|name| {
+        let path = format!("inbox/{name}");
+        let holds = if name == "written" { "12" } else { "" };
+        sandbox.write(&path, holds);
+        // Until the next write it is open.
+        changed_ms(&sandbox, path)
+    });
+    let open = |name| fs::OpenOptions::new().write(true).open(sandbox.path("inbox").join(name));
+    let mut being_written = open("written").unwrap();
+    std::io::Write::write_all(&mut being_written, b"1").unwrap();
+    let set_time = |name, at| open(name).unwrap().set_modified(at).unwrap();
+    set_time("finished", SystemTime::UNIX_EPOCH);
+    let_pass(&sandbox, 1_200);
+    set_mode(&sandbox, "inbox/mode", 0o600);
+    fs::hard_link(sandbox.path("inbox/links"), sandbox.path("link")).unwrap();
+    let now = SystemTime::now();
+    let times = fs::FileTimes::new().set_accessed(now).set_modified(now);
+    open("touched").unwrap().set_times(times).unwrap();
+    set_time("dated", SystemTime::UNIX_EPOCH);
+    std::io::Write::write_all(&mut being_written, b"2").unwrap();
+    drop(being_written);
+    let written = changed_ms(&sandbox, "inbox/written");
+    let rows = sandbox.wait_for(6);
+    for (name, at_ms) in names.into_iter().zip(dropped).take(4) {
+        assert_handed_in(&sandbox, &rows, name, at_ms, "change");
+    }
+    assert_handed_in(&sandbox, &rows, "finished", dropped[4], "");
+    assert_handed_in(&sandbox, &rows, "written", written, "");
+}
+
+/// Rights that exclude the service, and that are put right as the documents say.
+#[test]
+fn a_folder_that_could_not_be_read_makes_nobody_late() {
+    for watch in ["auto", "off"] {
+        let mut sandbox = Sandbox::new();
+        sandbox.set("intake.watch", watch);
+        for folder in ["inbox", "outside/moved"] {
+            fs::create_dir_all(sandbox.path(folder)).unwrap();
+        }
+        sandbox.write("outside/old", hexudoku(3));
+        if !sandbox.run_as_nobody() {
+            return;
+        }
+        let_pass(&sandbox, 1_200);
+        sandbox.start();
+        fs::create_dir(sandbox.path("inbox/team")).unwrap();
+        sandbox.write("inbox/team/p", hexudoku(1));
+        set_mode(&sandbox, "inbox/team/p", 0o600);
+        set_mode(&sandbox, "inbox/team", 0o700);
+        let written = changed_ms(&sandbox, "inbox/team/p");
+        sandbox.wait_until("it could not be read", |sandbox| {
+            sandbox.service().metrics().of("gridmark_scan_errors_total") >= 1.0
+        });
+        let_pass(&sandbox, 1_200);
+        // Another entry hides when those of the folder changed before.
+        fs::copy(sandbox.path("outside/old"), sandbox.path("inbox/team/q")).unwrap();
+        for path in ["inbox/team/p", "inbox/team/q", "inbox/team"] {
+            std::os::unix::fs::chown(sandbox.path(path), Some(65_534), None).unwrap();
+        }
+        let given = changed_ms(&sandbox, "inbox/team/p");
+        let copied = changed_ms(&sandbox, "inbox/team/q");
+        let rows = sandbox.wait_for(2);
+        assert!(written < given);
+        assert_handed_in(&sandbox, &rows, "team/p", given, "change");
+        assert_handed_in(&sandbox, &rows, "team/q", copied, "");
+    }
+}
+
+/// Other content is another hand-in, whose time nobody has seen.
+#[test]
+fn what_was_changed_in_quarantine_is_in_doubt() {
+    let far = second_file_system(&Sandbox::new().path(""));
+    for copied in [None, far] {
+        let mut sandbox = Sandbox::new();
+        if let Some(far) = &copied {
+            sandbox.set("paths.archive", far.path().join("archive").display());
+        }
+        sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "p").set("grade.tries_max", 1);
+        for how in ["in place", "by a new file"] {
+            sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "p");
+            sandbox.rename_in("p", hexudoku(1));
+            let first = changed_ms(&sandbox, "inbox/p");
+            assert_eq!(sandbox.once().status.code(), Some(1));
+            sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "nobody");
+            let_pass(&sandbox, 30);
+            let place = sandbox.submissions().last().unwrap().get("archived_as").to_owned();
+            if how == "by a new file" {
+                fs::remove_file(sandbox.path("quarantine").join(&place)).unwrap();
+            }
+            sandbox.write(Path::new("quarantine").join(&place), hexudoku(2));
+            let_pass(&sandbox, 30);
+            assert_eq!(sandbox.run("retry", &["p"]).code, Some(0));
+            sandbox.once();
+            let rows = sandbox.submissions();
+            let last = rows.last().unwrap();
+            assert_eq!(last.columns(&["status", "filled"]), "graded|2");
+            assert_eq!(
+                (ms(last, "handed_in_at"), doubt(&sandbox, "p").as_str()),
+                (first, "change")
+            );
+        }
+        sandbox.verifies();
+    }
+}
+
+/// A copy of a file that has failed is another hand-in.
+#[test]
+fn a_file_like_one_that_has_failed_has_its_own_time() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "p").set("grade.tries_max", 1);
+    sandbox.rename_in("p", hexudoku(1));
+    let like = |sandbox: &Sandbox| {
+        sandbox.write("outside/p", hexudoku(2));
+        let file = fs::OpenOptions::new().write(true).open(sandbox.path("outside/p")).unwrap();
+        let failed = sandbox.path("quarantine/p").metadata().and_then(|found| found.modified());
+        let modified = failed.or_else(|_| sandbox.path("archive/p~2").metadata()?.modified());
+        file.set_modified(modified.unwrap()).unwrap();
+        fs::rename(sandbox.path("outside/p"), sandbox.path("inbox/p")).unwrap();
+        changed_ms(sandbox, "inbox/p")
+    };
+    assert_eq!(sandbox.once().status.code(), Some(1));
+    sandbox.set_variable("TEST_GRIDMARK_PANIC_ON", "nobody");
+    let_pass(&sandbox, 30);
+    // While the one that has failed is in quarantine, and after it was graded.
+    let second = like(&sandbox);
+    sandbox.once();
+    assert_eq!(sandbox.run("retry", &["p"]).code, Some(0));
+    sandbox.once();
+    let_pass(&sandbox, 30);
+    let fourth = like(&sandbox);
+    sandbox.once();
+    let rows = sandbox.submissions();
+    let found: Vec<i64> = rows.iter().map(|row| ms(row, "handed_in_at")).collect();
+    assert_eq!((found[1], found[3]), (second, fourth));
+    assert_eq!(found[2], found[0]);
+    assert_eq!(doubt(&sandbox, "p"), "");
+}
+
+#[test]
+fn a_second_name_of_a_file_that_appears_while_the_service_is_down_is_noticed() {
+    let mut sandbox = stopped();
+    sandbox.write("inbox/first", hexudoku(1));
+    sandbox.write("inbox/alone", hexudoku(2));
+    let_pass(&sandbox, 1_200);
+    fs::hard_link(sandbox.path("inbox/first"), sandbox.path("inbox/second")).unwrap();
+    let linked = changed_ms(&sandbox, "inbox/first");
+    let alone = changed_ms(&sandbox, "inbox/alone");
+    sandbox.start();
+    let rows = sandbox.wait_for(3);
+    assert_handed_in(&sandbox, &rows, "first", linked, "change");
+    assert_handed_in(&sandbox, &rows, "second", linked, "change");
+    assert_handed_in(&sandbox, &rows, "alone", alone, "");
 }

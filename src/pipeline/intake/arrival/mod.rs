@@ -7,8 +7,9 @@
 //! - To move a whole folder in does not touch the files in it. It sets the change time of the folder and the
 //!   modification time of the folder above, but so do other things, and the next entry hides it. So a folder is
 //!   judged when it is first seen ([`Placed`]), and a move that a watch event reports is kept.
-//! - A change of mode, owner or links sets a file's change time too. Intake keeps the first time of a file that
-//!   was ready before such a change; what happened before the first scan shows only sometimes.
+//! - A change of mode, owner or links sets a file's change time too. Intake keeps the first time of a file that it
+//!   has seen before such a change. What happened before shows only sometimes: a file whose inode is new, or that
+//!   was just written, was not changed later; one that has changed later than the entries of its folder was.
 //! - The clock may have been set ([`Clock`]), or the times are another machine's or of a file system that has no
 //!   change time. There a file arrives when it is last seen to change.
 //!
@@ -19,9 +20,10 @@ mod clock;
 mod rule;
 
 pub(super) use clock::Clock;
+pub(super) use rule::{FINISHING_MS, Times};
 
 use crate::model::submission::{Doubt, HandedIn, Name};
-use rule::{Placed, SAME_MS, Times};
+use rule::{Placed, SAME_MS};
 use rustix::fs::FsWord;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -55,6 +57,8 @@ struct Known {
     /// Device and inode.
     identity: (u64, u64),
     way: Way,
+    /// The last scan that could not read it, counted from 0.
+    unread_in: Option<u64>,
 }
 
 /// How a folder came to its place.
@@ -83,6 +87,8 @@ pub(super) struct Arrivals {
     trusted: HashMap<u64, bool>,
     /// When the last whole scan began: folders that are not known were not in the inbox then.
     scanned_ms: Option<i64>,
+    /// How many whole scans were finished.
+    scans: u64,
     /// Whether that scan left out files.
     has_missed: bool,
     /// Times up to this one are in doubt, since the clock was set.
@@ -99,6 +105,7 @@ impl Arrivals {
             last_folder: (OsString::new(), i64::MIN),
             trusted: HashMap::new(),
             scanned_ms: None,
+            scans: 0,
             has_missed: false,
             clock_doubt_ms: i64::MIN,
         }
@@ -119,6 +126,13 @@ impl Arrivals {
                 Way::Found { times: Times::of(metadata), absent_ms: self.scanned_ms }
             };
             self.insert_new(folder, metadata, way);
+        }
+    }
+
+    /// A folder could not be read: what is in it may have been there for long when it is seen first.
+    pub(super) fn not_read(&mut self, folder: &Name) {
+        if let Some(known) = self.folders.get_mut(folder.as_path().as_os_str()) {
+            known.unread_in = Some(self.scans);
         }
     }
 
@@ -149,7 +163,7 @@ impl Arrivals {
         }
         let (device, _) = identity;
         self.trusted.entry(device).or_insert_with(|| is_trusted(&self.inbox.join(folder)));
-        self.folders.insert(folder.to_owned(), Known { identity, way });
+        self.folders.insert(folder.to_owned(), Known { identity, way, unread_in: None });
     }
 
     /// How a folder came to its place.
@@ -200,6 +214,7 @@ impl Arrivals {
     pub(super) fn scanned(&mut self, started: Instant, has_missed: bool) {
         let took = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
         self.scanned_ms = Some(now_ms().saturating_sub(took));
+        self.scans += 1;
         self.has_missed = has_missed;
         if self.folders.len() > 2 * self.checked_folders {
             let inbox = &self.inbox;
@@ -208,9 +223,8 @@ impl Arrivals {
         }
     }
 
-    /// When a file arrived that has this state now. `was_seen` says that it has been seen in another state, or
-    /// that an event reports it.
-    pub(super) fn handed_in(&mut self, name: &Name, file: &Metadata, was_seen: bool) -> HandedIn {
+    /// When a file arrived that has this state now.
+    pub(super) fn handed_in(&mut self, name: &Name, file: &Metadata, found: FoundBy) -> HandedIn {
         let (folder, _) = name.split();
         if !self.folders.contains_key(folder) {
             let path = self.inbox.join(folder);
@@ -219,14 +233,17 @@ impl Arrivals {
             }
         }
         let times = Times::of(file);
-        let Some((device, _)) = self.folders.get(folder).map(|known| known.identity) else {
+        let Some(known) = self.folders.get(folder) else {
             return HandedIn { at_ms: times.changed_ms, doubt: Some(Doubt::Move) };
         };
+        let (device, _) = known.identity;
+        // Neither the last scan nor the one before it.
+        let was_read = known.unread_in.is_none_or(|scan| scan + 1 < self.scans);
         let now_ms = now_ms();
         let handed_in = self.placed(folder).handed_in(times);
         if self.trusted.get(&device) != Some(&true) {
-            let was_absent = self.scanned_ms.is_some() && !self.has_missed;
-            return if was_seen || was_absent {
+            let was_absent = self.scanned_ms.is_some() && !self.has_missed && was_read;
+            return if found != FoundBy::Scan || was_absent {
                 HandedIn { at_ms: now_ms, doubt: None }
             } else {
                 HandedIn { at_ms: handed_in.at_ms.min(now_ms), doubt: Some(Doubt::Clock) }
@@ -238,17 +255,18 @@ impl Arrivals {
         } else if is_in_future || handed_in.at_ms <= self.clock_doubt_ms {
             Some(Doubt::Clock)
         } else {
-            self.was_changed(folder, times).then_some(Doubt::Change)
+            let may_be_changed = found == FoundBy::Scan
+                && !times.is_written()
+                && born_ms(file).is_none_or(|born_ms| times.was_changed_after(born_ms));
+            let was_changed = may_be_changed
+                && (!was_read || file.nlink() > 1 || self.changed_later(folder, times));
+            was_changed.then_some(Doubt::Change)
         };
         HandedIn { doubt, ..handed_in }
     }
 
-    /// Whether something else was changed of a file in this folder, after it had arrived. What comes while the
-    /// service runs is seen soon, so this is asked only of what was there before.
-    fn was_changed(&mut self, folder: &OsStr, file: Times) -> bool {
-        if self.scanned_ms.is_some() || file.is_written() {
-            return false;
-        }
+    /// Whether a file has changed later than the entries of its folder.
+    fn changed_later(&mut self, folder: &OsStr, file: Times) -> bool {
         let (last, modified_ms) = &self.last_folder;
         if last == folder && !file.was_changed_after(*modified_ms) {
             return false;
@@ -259,6 +277,17 @@ impl Arrivals {
     }
 }
 
+/// How a file was found in the state that it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FoundBy {
+    /// An event reports it.
+    Event,
+    /// It was seen before, in another state.
+    Change,
+    /// A scan found it, and it may have been there for long.
+    Scan,
+}
+
 /// The folder above this one; its own name is empty if that is the inbox.
 fn parent(folder: &OsStr) -> &OsStr {
     Path::new(folder).parent().map_or(OsStr::new(""), Path::as_os_str)
@@ -267,6 +296,12 @@ fn parent(folder: &OsStr) -> &OsStr {
 /// Whether the times of files in this folder come from the clock of this machine, and show renames.
 fn is_trusted(folder: &Path) -> bool {
     rustix::fs::statfs(folder).is_ok_and(|found| TRUSTED.contains(&found.f_type))
+}
+
+/// When the inode of a file was made, which nobody can set; where the file system says so.
+fn born_ms(file: &Metadata) -> Option<i64> {
+    let born = jiff::Timestamp::try_from(file.created().ok()?).ok()?;
+    Some(born.as_millisecond())
 }
 
 fn now_ms() -> i64 {
@@ -298,7 +333,7 @@ mod tests {
         let names = ["a/p", "a/b/p", "a/b/c/p", "a/b-x/p", "a/b0/p"];
         let (inbox, mut arrivals) = inbox(&names);
         for name in names {
-            arrivals.handed_in(&Name::from_bytes(name), &metadata(&inbox, name), false);
+            arrivals.handed_in(&Name::from_bytes(name), &metadata(&inbox, name), FoundBy::Scan);
         }
         assert_eq!(arrivals.folders.len(), names.len());
         // By its whole path, as events name it, or by its path under the inbox.
@@ -319,13 +354,13 @@ mod tests {
         }
         assert_eq!(arrivals.folders.len(), FOLDERS_MAX);
         let file = metadata(&inbox, "late/p");
-        let handed_in = arrivals.handed_in(&Name::from_bytes(*b"late/p"), &file, false);
+        let handed_in = arrivals.handed_in(&Name::from_bytes(*b"late/p"), &file, FoundBy::Scan);
         let at_ms = Times::of(&file).changed_ms;
         assert_eq!(handed_in, HandedIn { at_ms, doubt: Some(Doubt::Move) });
         // Those that are gone make room.
         arrivals.scanned(Instant::now(), false);
         assert!(arrivals.folders.is_empty());
-        let handed_in = arrivals.handed_in(&Name::from_bytes(*b"late/p"), &file, false);
+        let handed_in = arrivals.handed_in(&Name::from_bytes(*b"late/p"), &file, FoundBy::Scan);
         assert_eq!(handed_in.doubt, None);
     }
 
@@ -334,10 +369,10 @@ mod tests {
         let (inbox, mut arrivals) = inbox(&["p"]);
         let file = metadata(&inbox, "p");
         let name = Name::from_bytes(*b"p");
-        assert_eq!(arrivals.handed_in(&name, &file, false).doubt, None);
+        assert_eq!(arrivals.handed_in(&name, &file, FoundBy::Scan).doubt, None);
         arrivals.doubt_clock(Times::of(&file).changed_ms - 1);
-        assert_eq!(arrivals.handed_in(&name, &file, false).doubt, None);
+        assert_eq!(arrivals.handed_in(&name, &file, FoundBy::Scan).doubt, None);
         arrivals.doubt_clock(Times::of(&file).changed_ms);
-        assert_eq!(arrivals.handed_in(&name, &file, false).doubt, Some(Doubt::Clock));
+        assert_eq!(arrivals.handed_in(&name, &file, FoundBy::Scan).doubt, Some(Doubt::Clock));
     }
 }

@@ -9,13 +9,13 @@ use std::os::unix::fs::MetadataExt;
 pub(super) const SAME_MS: i64 = 10;
 
 /// How long a program that hands a file in may take from its last write until it has set mode and times.
-const FINISHING_MS: i64 = 1_000;
+pub(in crate::pipeline::intake) const FINISHING_MS: i64 = 1_000;
 
 /// Times of a file or folder, in milliseconds since 1970 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Times {
+pub(in crate::pipeline::intake) struct Times {
     /// When its inode changed last.
-    pub(super) changed_ms: i64,
+    pub(in crate::pipeline::intake) changed_ms: i64,
     /// When its content, or an entry of the folder, changed last. Its owner may set it to anything.
     pub(super) modified_ms: i64,
 }
@@ -23,24 +23,28 @@ pub(super) struct Times {
 impl Times {
     /// The times in `metadata`.
     pub(super) fn of(metadata: &Metadata) -> Times {
-        let ms = |seconds: i64, nanoseconds: i64| {
+        Times::new(
+            (metadata.ctime(), metadata.ctime_nsec()),
+            (metadata.mtime(), metadata.mtime_nsec()),
+        )
+    }
+
+    /// The times in seconds and nanoseconds.
+    pub(in crate::pipeline::intake) fn new(changed: (i64, i64), modified: (i64, i64)) -> Times {
+        let ms = |(seconds, nanoseconds): (i64, i64)| {
             seconds.saturating_mul(1_000).saturating_add(nanoseconds / 1_000_000)
         };
-        Times {
-            changed_ms: ms(metadata.ctime(), metadata.ctime_nsec()),
-            modified_ms: ms(metadata.mtime(), metadata.mtime_nsec()),
-        }
+        Times { changed_ms: ms(changed), modified_ms: ms(modified) }
     }
 
     /// Whether the change time of this file is that of its last write.
-    pub(super) fn is_written(self) -> bool {
+    pub(in crate::pipeline::intake) fn is_written(self) -> bool {
         self.changed_ms.abs_diff(self.modified_ms) <= FINISHING_MS.unsigned_abs()
     }
 
-    /// Whether the change time of this file is neither that of a write nor of an entry of its folder: then
-    /// something else was changed, such as the mode, after the file had arrived.
-    pub(super) fn was_changed_after(self, folder_modified_ms: i64) -> bool {
-        !self.is_written() && self.changed_ms > folder_modified_ms.saturating_add(FINISHING_MS)
+    /// Whether the inode of this file has changed since soon after that time.
+    pub(super) fn was_changed_after(self, ms: i64) -> bool {
+        self.changed_ms > ms.saturating_add(FINISHING_MS)
     }
 }
 
@@ -215,19 +219,16 @@ mod tests {
     }
 
     #[test]
-    fn a_later_change_of_mode_shows_where_neither_content_nor_folder_changed_then() {
+    fn programs_have_a_moment_to_finish_what_they_hand_in() {
         let file = |changed_ms, modified_ms| Times { changed_ms, modified_ms };
-        // Written, and in a folder that has not changed since.
-        assert!(!file(50_000, 50_000).was_changed_after(1_000));
-        assert!(!file(50_900, 50_000).was_changed_after(1_000));
-        // Renamed in, whenever it was written.
-        assert!(!file(50_000, 1_000).was_changed_after(50_000));
-        assert!(!file(50_000, 90_000).was_changed_after(50_000));
-        // Created by a program that then sets the times of the original.
-        assert!(!file(50_900, 1_000).was_changed_after(50_000));
-        // Neither.
-        assert!(file(50_000, 1_000).was_changed_after(2_000));
-        assert!(file(50_000, 90_000).was_changed_after(2_000));
+        assert!(file(50_000, 50_000).is_written());
+        assert!(file(50_900, 50_000).is_written());
+        // Renamed in, or its mode or times were changed.
+        assert!(!file(51_001, 50_000).is_written());
+        assert!(!file(50_000, 90_000).is_written());
+        assert!(!file(51_000, 0).was_changed_after(50_000));
+        assert!(file(51_001, 0).was_changed_after(50_000));
+        assert!(!file(i64::MAX, i64::MIN).is_written());
         assert!(!file(i64::MAX, i64::MIN).was_changed_after(i64::MAX));
         assert!(file(i64::MAX, i64::MIN).was_changed_after(i64::MIN));
     }

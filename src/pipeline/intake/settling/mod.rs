@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::arrival::{FINISHING_MS, Times};
 use super::watch::Hint;
 use crate::config;
 use crate::model::submission::{Doubt, HandedIn, Name, Signature};
@@ -71,11 +72,9 @@ impl FileState {
         }
     }
 
-    /// When its inode changed last, in milliseconds since 1970 UTC: renaming it into the inbox and writing to
-    /// it both change it.
-    pub(super) fn changed_at_ms(&self) -> i64 {
-        let (seconds, nanoseconds) = self.changed;
-        seconds.saturating_mul(1_000).saturating_add(nanoseconds / 1_000_000)
+    /// Its times.
+    fn times(&self) -> Times {
+        Times::new(self.changed, self.signature.modified)
     }
 
     /// What a write event says about its writer. A new link to a file looks like a write.
@@ -99,6 +98,8 @@ struct Waiting {
     state: FileState,
     /// When it arrived.
     handed_in: HandedIn,
+    /// When it arrived if its last change was a write, which it may have been.
+    if_written: Option<HandedIn>,
     via: Via,
     /// Since when it is known to be unchanged.
     since: Instant,
@@ -139,6 +140,7 @@ impl Waiting {
         Waiting {
             state,
             handed_in,
+            if_written: None,
             via,
             since: now.checked_sub(ago).unwrap_or(now),
             not_before: None,
@@ -156,8 +158,10 @@ impl Waiting {
     fn update(&mut self, first: Waiting, hint: Option<Hint>) {
         let state = first.state;
         if self.state != state {
+            let (handed_in, if_written) = self.handed_in_still(&first, hint);
             *self = Waiting {
-                handed_in: self.handed_in_still(&first, hint),
+                handed_in,
+                if_written,
                 is_ready: self.is_ready,
                 writer: self.writer,
                 put_back: self.put_back
@@ -170,7 +174,11 @@ impl Waiting {
             };
         }
         match hint {
-            Some(Hint::Written) => (self.writer, self.moved) = (state.writer(), false),
+            Some(Hint::Written) => {
+                (self.writer, self.moved) = (state.writer(), false);
+                // A scan has found the change before its event came.
+                self.handed_in = self.if_written.take().unwrap_or(self.handed_in);
+            }
             Some(Hint::Closed) => {
                 if matches!(self.writer, Writer::HasItOpen | Writer::Writing) && self.failures == 0
                 {
@@ -184,17 +192,28 @@ impl Waiting {
         }
     }
 
-    /// When it arrived, now that it has another state: a file that was whole and has the same content was not
-    /// handed in by a change of its mode.
-    fn handed_in_still(&self, first: &Waiting, hint: Option<Hint>) -> HandedIn {
-        let was_whole = self.is_ready || self.failures > 0;
-        let is_same = self.state.signature == first.state.signature;
-        if was_whole && is_same && hint != Some(Hint::Moved) {
-            let doubt = self.handed_in.doubt.or(Some(Doubt::Change));
-            HandedIn { doubt, ..self.handed_in }
-        } else {
-            first.handed_in
+    /// When it arrived, now that it has another state; and when if that change was a write, where it may have
+    /// been one.
+    ///
+    /// A change of mode, owner, links or times does not hand a file in. Such a change of times looks like a write of
+    /// as many bytes, of which an event tells it apart. Programs that hand in a file mostly finish with one; what
+    /// comes later is in doubt.
+    fn handed_in_still(&self, first: &Waiting, hint: Option<Hint>) -> (HandedIn, Option<HandedIn>) {
+        let (before, now) = (self.state.signature, first.state.signature);
+        let may_be_written = before.modified != now.modified;
+        // Some ways to set the time of modification cause the event of a write.
+        let is_written = may_be_written && first.state.times().is_written();
+        if hint == Some(Hint::Moved)
+            || before.identity != now.identity
+            || before.bytes != now.bytes
+            || (is_written && hint == Some(Hint::Written))
+        {
+            return (first.handed_in, None);
         }
+        let HandedIn { at_ms, doubt } = self.handed_in;
+        let is_late = first.handed_in.at_ms > at_ms.saturating_add(FINISHING_MS);
+        let handed_in = HandedIn { at_ms, doubt: doubt.or(is_late.then_some(Doubt::Change)) };
+        (handed_in, is_written.then_some(first.handed_in).or(self.if_written))
     }
 
     /// Notes that it fails since a time, and why; or that it does not.
@@ -380,7 +399,8 @@ impl Settling {
         let file = Waiting {
             state,
             // The ledger keeps the time at which it was handed in first.
-            handed_in: HandedIn { at_ms: state.changed_at_ms(), doubt: None },
+            handed_in: HandedIn { at_ms: state.times().changed_ms, doubt: None },
+            if_written: None,
             via: Via::Scan,
             since: now,
             not_before: None,

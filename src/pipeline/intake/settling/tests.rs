@@ -196,39 +196,80 @@ fn files_that_are_ready_at_once_need_no_room() {
 }
 
 #[test]
-fn a_whole_file_whose_mode_is_changed_keeps_its_time_of_arrival_in_doubt() {
-    let later = HandedIn { at_ms: 9, doubt: None };
+fn a_change_that_writes_nothing_leaves_the_time_of_arrival_in_doubt_unless_it_comes_soon() {
+    let soon = HandedIn { at_ms: ARRIVED.at_ms + FINISHING_MS, doubt: None };
+    let later = HandedIn { at_ms: soon.at_ms + 1, doubt: None };
     let in_doubt = HandedIn { doubt: Some(Doubt::Change), ..ARRIVED };
-    let content = FileState { signature: Signature::for_tests(6), ..state(5, 1_000) };
+    let mode = state(5, 1_000);
+    let signature = Signature { modified: (1, 0), ..Signature::for_tests(5) };
+    let times = FileState { signature, ..mode };
+    let signature = Signature { modified: (2_000, 0), ..signature };
+    let dated = FileState { signature, ..mode };
+    let content = FileState { signature: Signature::for_tests(6), ..mode };
+    let signature = Signature { identity: (1, 2), ..Signature::for_tests(5) };
+    let other = FileState { signature, ..mode };
     let cases = [
-        // It could not be taken, and is found with another change time, after an event or not.
-        (true, state(5, 900), None, in_doubt),
-        (true, state(5, 900), Some(Hint::Closed), in_doubt),
-        // It was moved there again, or has another content.
-        (true, state(5, 900), Some(Hint::Moved), later),
-        (true, content, None, later),
-        // It was not whole yet.
-        (false, state(5, 900), None, later),
+        (mode, None, in_doubt),
+        (mode, Some(Hint::Closed), in_doubt),
+        // A write changes the time of modification.
+        (mode, Some(Hint::Written), in_doubt),
+        (mode, Some(Hint::Moved), later),
+        (times, None, in_doubt),
+        (times, Some(Hint::Closed), in_doubt),
+        (times, Some(Hint::Written), later),
+        (times, Some(Hint::Moved), later),
+        // A write would give it the time of the change.
+        (dated, Some(Hint::Written), in_doubt),
+        (content, None, later),
+        (other, None, later),
     ];
-    for (was_whole, changed, hint, expected) in cases {
-        let mut files = Fixture::new();
-        let now = files.1;
-        let first = if was_whole { state(5, 1_000) } else { state(5, 0) };
-        assert_eq!(files.see(0, first, None), was_whole);
-        if was_whole {
-            files.0.retry_later(&name(), now, seconds(1), "a reason".into());
+    for was_whole in [true, false] {
+        let first = if was_whole { state(5, 2_000) } else { state(5, 0) };
+        for (changed, hint, expected) in cases {
+            // Many changes are no sooner than the last of them.
+            for changes in [&[later][..], &[soon], &[soon, later]] {
+                if changes.len() > 1 && expected == later {
+                    continue;
+                }
+                let mut files = Fixture::new();
+                let now = files.1;
+                assert_eq!(files.see(0, first, None), was_whole);
+                if was_whole {
+                    files.0.retry_later(&name(), now, seconds(1), "a reason".into());
+                }
+                for (i, &at) in changes.iter().enumerate() {
+                    let arrives = |_: &Name, is_known: bool| {
+                        assert!(is_known);
+                        at
+                    };
+                    let state = FileState { changed: (i as i64, 0), ..changed };
+                    files.0.see(name(), state, arrives, Via::Scan, hint, now);
+                }
+                let expected = match changes.last() {
+                    Some(&last) if expected == later => last,
+                    Some(&last) if last == soon => ARRIVED,
+                    _ => expected,
+                };
+                let handed_in = files.0.files[&name()].handed_in;
+                assert_eq!(handed_in, expected, "{changed:?} {hint:?} {changes:?}");
+            }
         }
-        let seen = |_: &Name, is_known: bool| {
-            assert!(is_known);
-            later
-        };
-        let at_once = files.0.see(name(), changed, seen, Via::Scan, hint, now);
-        let later = now + seconds(9);
-        let ready = at_once
-            .or_else(|| files.0.see(name(), changed, arrived, Via::Scan, None, later))
-            .expect("ready");
-        assert_eq!(ready.handed_in, expected, "{changed:?} {hint:?}");
     }
+}
+
+#[test]
+fn an_event_that_comes_late_says_that_a_change_was_a_write() {
+    let mut files = Fixture::new();
+    assert!(!files.see(0, state(5, -1), None));
+    let mut written = state(5, -1);
+    written.signature.modified = written.changed;
+    let now = files.1 + seconds(1);
+    let later = HandedIn { at_ms: ARRIVED.at_ms + FINISHING_MS + 1, doubt: None };
+    assert!(files.0.see(name(), written, |_, _| later, Via::Scan, None, now).is_none());
+    assert!(!files.see(1, written, Some(Hint::Written)));
+    let now = files.1 + seconds(9);
+    let ready = files.0.see(name(), written, arrived, Via::Scan, None, now).expect("ready");
+    assert_eq!(ready.handed_in, later);
 }
 
 #[test]
