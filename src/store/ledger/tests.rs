@@ -300,7 +300,7 @@ fn a_file_that_is_handed_in_again_is_known_by_its_content_or_else_the_newest_and
         signature: Signature { identity: (1, 2), ..Signature::for_tests(11) },
         ..file(50, 0)
     };
-    assert_eq!(take(&ledger, &[copy.clone()], 100)[0].handed_in, copy.handed_in);
+    assert_eq!(take(&ledger, std::slice::from_ref(&copy), 100)[0].handed_in, copy.handed_in);
     let again = [copy.clone(), copy.clone(), file(50, 10), copy.clone(), file(50, 10)];
     let found = again.map(|file| {
         let HandedIn { at_ms, doubt } = take_again(&ledger, file).handed_in;
