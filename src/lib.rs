@@ -11,6 +11,7 @@
 //! - [`telemetry`]: every event with its log line and its metric; health.
 //! - [`store`]: what lasts: ledger, archive, reports.
 //! - [`pipeline`]: the stages: intake, queue, grading, publish.
+//! - [`jury`]: what staff decide at an event: takeovers, rulings, judgements that are made again.
 //! - [`service`]: starts, connects and drains the stages; HTTP for machines.
 //! - [`audit`]: checks from outside: verify, backup, doctor.
 //! - [`cli`]: the commands that people type.
@@ -23,6 +24,7 @@ pub mod audit;
 pub mod cli;
 pub mod config;
 pub mod event;
+pub mod jury;
 pub mod model;
 pub mod pipeline;
 pub mod puzzle;

@@ -15,8 +15,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// How long the service may take to read its settings.
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(20);
+/// How long the service may take to read its settings, and to prove the puzzles of an event.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
 /// The pause between two requests for its answer.
 const PAUSE: Duration = Duration::from_millis(20);
 /// The HTTP path where it answers.
@@ -25,13 +25,14 @@ const PATH: &str = "/reloads";
 /// The arguments of `gridmark reload`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The service reads its settings file again. Flags and environment variables stay those with which it
+The service reads its settings file and the event folder again. Flags and environment variables stay those with which it
 was started, and so does the path of the file: --config has to name the same one. If the file is
 wrong, nothing changes. The settings file that comes with gridmark says which settings need a
 restart. SIGHUP does the same, with the result in the log.
 
-Exit code: 0 if the settings are in force, except those that need a restart; 1 if they were refused
-or no service answered; 2 for a usage error.")]
+Exit code: 0 if the settings and the event folder are in force, except settings that need a restart
+and a folder that is staged since it changes judgements; 1 if they were refused or no service answered;
+2 for a usage error.")]
 pub struct Args {
     #[command(flatten)]
     service: ServiceArgs,
@@ -47,9 +48,20 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     let settings =
         args.service.settings().or_else(|wrong| args.service.by_root().ok_or(wrong)?)?;
     match ask(&settings.paths, args.service.file()) {
-        Ok(changes) => {
-            io::stdout().write_all(text_of(&changes).as_bytes()).map_err(Error::Output)?;
-            Ok(ExitCode::SUCCESS)
+        Ok((changes, event)) => {
+            let mut text = text_of(&changes);
+            if let Some(Ok(event)) = &event {
+                let _ = writeln!(text, "event: {event}");
+            }
+            io::stdout().write_all(text.as_bytes()).map_err(Error::Output)?;
+            match event {
+                Some(Err(why)) => {
+                    let what = "the event folder is refused, and what was in force stays so:";
+                    print_error(&format!("{what}\n{why}"));
+                    Ok(ExitCode::FAILURE)
+                }
+                _ => Ok(ExitCode::SUCCESS),
+            }
         }
         Err(why) => {
             print_error(&why);
@@ -71,9 +83,12 @@ fn text_of(changes: &Changes) -> String {
     if text.is_empty() { "no setting has changed\n".to_owned() } else { text }
 }
 
+/// What became of the event folder, if there is one.
+type Event = Option<Result<String, String>>;
+
 /// Makes the service of this root read its settings, and waits for the result. If `file` is given, the
 /// service has to read its settings from there.
-fn ask(paths: &Paths, file: Option<&Path>) -> Result<Changes, String> {
+fn ask(paths: &Paths, file: Option<&Path>) -> Result<(Changes, Event), String> {
     let root = escape::path(&paths.root);
     let lock = paths.lock();
     let none = || format!("no service runs at {root}");
@@ -109,7 +124,8 @@ fn ask(paths: &Paths, file: Option<&Path>) -> Result<Changes, String> {
     loop {
         let now = reloads(address, process)?;
         if now.reloads > before.reloads {
-            return now.last.unwrap_or_else(|| Ok(Changes::default()));
+            let changes = now.last.unwrap_or_else(|| Ok(Changes::default()))?;
+            return Ok((changes, now.event));
         }
         if start.elapsed() > ANSWER_TIME_MAX {
             return Err(format!(

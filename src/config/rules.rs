@@ -40,8 +40,8 @@ const fn fixed(key: &'static str, expected: &'static str, holds: fn(&Settings) -
 }
 
 const PATH: &str = "the path of a folder, which is not empty and holds no NUL";
-const APART: &str = "the path of a folder, without NUL, apart from inbox, archive, quarantine, reports and \
-                     state: none of the five may be or hold another";
+const APART: &str = "the path of a folder, without NUL, apart from inbox, archive, quarantine, reports, state, \
+                     event and public: none of the seven may be or hold another";
 /// What is expected of an address, for error messages.
 pub const ADDRESS: &str = "an address and a port, such as \"127.0.0.1:9464\"";
 const DAY_OR_LESS: &str = "milliseconds: a whole number from 0 to 86400000 (a day)";
@@ -56,6 +56,8 @@ pub(super) const RULES: &[Rule] = &[
     fixed("paths.quarantine", APART, |s| is_path(&s.paths.quarantine) && is_apart(s, 2)),
     fixed("paths.reports", APART, |s| is_path(&s.paths.reports) && is_apart(s, 3)),
     fixed("paths.state", APART, |s| is_path(&s.paths.state) && is_apart(s, 4)),
+    fixed("paths.event", APART, |s| is_path(&s.paths.event) && is_apart(s, 5)),
+    fixed("paths.public", APART, |s| is_path(&s.paths.public) && is_apart(s, 6)),
     live("intake.watch", "\"auto\" or \"off\"", |_| true),
     live("intake.settle_ms", DAY_OR_LESS, |s| s.intake.settle_ms <= DAY_MS),
     live("intake.open_settle_ms", DAY_OR_LESS, |s| s.intake.open_settle_ms <= DAY_MS),
@@ -97,6 +99,8 @@ pub(super) const RULES: &[Rule] = &[
     fixed("publish.csv_bom", "true or false", |_| true),
     live("publish.retry_ms_max", SOME_TIME, |s| is_some_time(s.publish.retry_ms_max)),
     live("publish.disk_free_bytes_min", "a whole number from 0 up", |_| true),
+    fixed("event.prove_ms_max", SOME_TIME, |s| is_some_time(s.event.prove_ms_max)),
+    fixed("event.write_every_ms", SOME_TIME, |s| is_some_time(s.event.write_every_ms)),
     live(
         "health.stuck_ms_max",
         "milliseconds: a whole number from 3000 to 86400000 (a day)",
@@ -137,13 +141,21 @@ fn is_path(path: &Path) -> bool {
     !bytes.is_empty() && !bytes.contains(&0)
 }
 
-/// Whether the folder with this number is not the same as, inside, or around one of the other four.
+/// Whether the folder with this number is not the same as, inside, or around one of the other six.
 fn is_apart(settings: &Settings, number: usize) -> bool {
     let paths = &settings.paths;
-    let five = [paths.inbox(), paths.archive(), paths.quarantine(), paths.reports(), paths.state()];
-    let five = five.map(|path| normal(&path));
-    let ours = &five[number];
-    five.iter()
+    let all = [
+        paths.inbox(),
+        paths.archive(),
+        paths.quarantine(),
+        paths.reports(),
+        paths.state(),
+        paths.event(),
+        paths.public(),
+    ];
+    let all = all.map(|path| normal(&path));
+    let ours = &all[number];
+    all.iter()
         .enumerate()
         .all(|(i, other)| i == number || !(ours.starts_with(other) || other.starts_with(ours)))
 }

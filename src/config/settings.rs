@@ -27,6 +27,8 @@ pub struct Settings {
     pub grade: Grade,
     /// How reports are written.
     pub publish: Publish,
+    /// How an event is followed, if there is one.
+    pub event: Event,
     /// When a part of the service counts as stuck.
     pub health: Health,
     /// The address for metrics and health, and its limits.
@@ -52,6 +54,10 @@ pub struct Paths {
     pub reports: PathBuf,
     /// The ledger.
     pub state: PathBuf,
+    /// What defines the event. Without it the service only marks files.
+    pub event: PathBuf,
+    /// What the public may see of the event.
+    pub public: PathBuf,
 }
 
 impl Paths {
@@ -80,6 +86,16 @@ impl Paths {
         self.under_root(&self.state)
     }
 
+    /// The whole path of the folder that defines the event.
+    pub fn event(&self) -> PathBuf {
+        self.under_root(&self.event)
+    }
+
+    /// The whole path of the folder for what the public may see.
+    pub fn public(&self) -> PathBuf {
+        self.under_root(&self.public)
+    }
+
     /// The whole path of the ledger.
     pub fn ledger(&self) -> PathBuf {
         self.state().join("ledger.db")
@@ -104,7 +120,25 @@ impl Default for Paths {
             quarantine: "quarantine".into(),
             reports: "reports".into(),
             state: "state".into(),
+            event: "event".into(),
+            public: "public".into(),
         }
+    }
+}
+
+/// How an event is followed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Event {
+    /// How long the proof of a puzzle may take that is promised to have one solution, in milliseconds.
+    pub prove_ms_max: u64,
+    /// The shortest time between two writes of the files with standings, in milliseconds.
+    pub write_every_ms: u64,
+}
+
+impl Default for Event {
+    fn default() -> Self {
+        Event { prove_ms_max: 10_000, write_every_ms: 2_000 }
     }
 }
 

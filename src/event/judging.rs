@@ -10,13 +10,12 @@ use super::names::{Owner, Unmatched};
 use super::problem::Problem;
 use super::source::Source;
 use crate::model::marking::limits;
-use crate::model::rows::CaseRows;
 use crate::model::submission::{Entry, Judgement, Marked, Name, Outcome, Rules, Tally};
 use crate::model::words::counted;
 use gridmark_core::Kind;
 use gridmark_core::board::{Fault, Mark, Verdict};
 use gridmark_core::judge::{self, Against};
-use gridmark_core::puzzle::Task;
+use gridmark_core::puzzle::{Puzzle, Task};
 use gridmark_core::scoring::{Judged, TryMark};
 
 /// The largest entry, in bytes. It is no setting, since rows depend on it.
@@ -74,15 +73,15 @@ impl Definitions {
         bytes <= ENTRY_BYTES_MAX && self.event.names.owner(name).is_ok()
     }
 
-    /// Judges the file of an entry against its puzzle, and appends the rows of its grids to `rows`. `None` if
-    /// its name does not say whose it is, or it is larger than an entry can be.
+    /// Judges the file of an entry against its puzzle, and calls `row` with the number, from 1, the kind and the
+    /// mark of each of its grids. `None` if its name does not say whose it is, or it is larger than an entry can
+    /// be.
     pub fn judge(
         &self,
         name: &Name,
         text: &[u8],
         rules: &Rules,
-        case_rows: &CaseRows,
-        rows: &mut Vec<u8>,
+        mut row: impl FnMut(u64, Kind, &Mark),
     ) -> Option<Judging> {
         let owner = self.event.names.owner(name).ok()?;
         if text.len() as u64 > ENTRY_BYTES_MAX {
@@ -94,7 +93,7 @@ impl Definitions {
         let mut tally = Tally::default();
         for (number, entry) in (1..).zip(&entries) {
             tally.count(&entry.mark);
-            case_rows.append(number, Some(kind), &entry.mark, rows);
+            row(number, kind, &entry.mark);
         }
         let outcome = match &entries[..] {
             [only] => Outcome::Marked(marked(against, only, 1)),
@@ -160,6 +159,20 @@ impl Definitions {
             round: round.id.clone(),
             puzzle: round.puzzles[owner.puzzle].id.clone(),
         }
+    }
+
+    /// The owner with the ids of an entry.
+    pub fn owner_of(&self, entry: &Entry) -> Option<Owner> {
+        let names = &self.event.names;
+        let round = names.round(&entry.round)?;
+        let puzzle = names.puzzle(round, &entry.puzzle)?;
+        Some(Owner { entrant: names.entrant(&entry.entrant)?, round, puzzle })
+    }
+
+    /// The registered puzzle with these ids.
+    pub fn puzzle(&self, round: &str, puzzle: &str) -> Option<&Puzzle> {
+        let round = self.event.rounds.iter().find(|known| known.id == round)?;
+        round.puzzles.iter().find(|known| known.id == puzzle).map(|known| &known.puzzle)
     }
 
     fn against_of(&self, owner: Owner) -> &Against {

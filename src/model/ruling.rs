@@ -2,6 +2,7 @@
 //! can be changed or left out later without notice.
 
 use crate::model::submission::Name;
+use std::collections::HashSet;
 
 /// A ruling as staff give it: who decides what, and why. What the fields mean depends on the action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,6 +52,26 @@ pub struct Ruling {
 
 /// The hash before the first ruling.
 pub const CHAIN_START: [u8; 32] = [0; 32];
+
+/// The action that takes a ruling back.
+pub const UNDO: &str = "undo";
+
+/// The rulings that are in force: those that no other one in force undoes. They are given oldest first.
+pub fn in_force(rulings: &[Ruling]) -> Vec<&Ruling> {
+    let mut undone = HashSet::new();
+    let mut standing: Vec<&Ruling> = Vec::new();
+    for ruling in rulings.iter().rev() {
+        if undone.contains(&ruling.number) {
+            continue;
+        }
+        if ruling.draft.action == UNDO {
+            undone.extend(ruling.draft.undoes);
+        }
+        standing.push(ruling);
+    }
+    standing.reverse();
+    standing
+}
 
 impl Draft {
     /// The hash of a ruling with this number and time, behind one with the hash `previous`: each column in its

@@ -9,6 +9,7 @@
 
 mod descriptors;
 mod error;
+mod event;
 pub mod http;
 mod liveness;
 mod maintenance;
@@ -25,6 +26,7 @@ pub use reload::Source;
 pub use signals::exit_on_signal;
 
 use crate::config::Settings;
+use crate::jury::Jury;
 use crate::pipeline::publish::Published;
 use crate::pipeline::queue::Queue;
 use crate::store::archive::Archive;
@@ -106,6 +108,7 @@ struct Shared {
     tier: Tier,
     ledger: Arc<Ledger>,
     definitions: Arc<KnownDefinitions>,
+    jury: Arc<Jury>,
     archive: Arc<Archive>,
     queue: Arc<Queue>,
     health: Arc<Health>,

@@ -4,13 +4,14 @@
 //! A reload either applies all changes that need no restart, or is refused as a whole; `gridmark
 //! reload` asks over HTTP for the result.
 
-use super::Shared;
+use super::{Shared, event};
 use crate::config::{self, Changes, Live, Settings};
 use crate::pipeline::queue::Limits;
 use crate::service::http::ReloadsAnswer;
 use crate::telemetry::emit;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Builder;
 
 /// Sets the log level; the error is a message.
 pub type SetLogLevel = Box<dyn Fn(&str) -> Result<(), String>>;
@@ -71,6 +72,8 @@ pub(super) struct Reloads {
 struct State {
     count: u64,
     last: Option<Result<Changes, String>>,
+    /// What became of the event folder, if there is one.
+    event: Option<Result<String, String>>,
 }
 
 impl Reloads {
@@ -86,12 +89,13 @@ impl Reloads {
             file: self.file.clone(),
             reloads: state.count,
             last: state.last.clone(),
+            event: state.event.clone(),
         }
     }
 
-    fn record(&self, result: Result<Changes, String>) {
+    fn record(&self, result: Result<Changes, String>, event: Option<Result<String, String>>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        *state = State { count: state.count + 1, last: Some(result) };
+        *state = State { count: state.count + 1, last: Some(result), event };
     }
 }
 
@@ -108,7 +112,7 @@ impl Reload {
     }
 
     /// Reads the settings, applies what needs no restart, logs and records the result.
-    pub(super) fn run(&mut self, shared: &Shared) {
+    pub(super) fn run(&mut self, shared: &Arc<Shared>) {
         let result = self.try_run(shared);
         match &result {
             Ok(Changes { applied, held }) => {
@@ -122,7 +126,15 @@ impl Reload {
             }
             Err(why) => emit::reload_refused(why),
         }
-        shared.reloads.record(result);
+        // Its puzzles may have to be proved, which takes too long for this thread.
+        let with_event = Arc::clone(shared);
+        let take_over = move || {
+            let event = event::take_over(&with_event, "reload");
+            with_event.reloads.record(result, event);
+        };
+        if let Err(error) = Builder::new().name("event".into()).spawn(take_over) {
+            emit::event_refused(&error);
+        }
     }
 
     fn try_run(&mut self, shared: &Shared) -> Result<Changes, String> {

@@ -6,8 +6,9 @@
 
 use super::liveness::Liveness;
 use super::reload::{self, Reloads, Sections};
-use super::{Error, Mode, Shared, descriptors};
+use super::{Error, Mode, Shared, descriptors, event};
 use crate::config::{Paths, Settings};
+use crate::jury::Jury;
 use crate::pipeline::queue::Queue;
 use crate::store::archive::Archive;
 use crate::store::definitions::KnownDefinitions;
@@ -18,6 +19,7 @@ use crate::store::lock::Locks;
 use crate::store::path::dangling;
 use crate::store::recovery::{Recovered, recover};
 use crate::store::reports::files::ReportFiles;
+use crate::store::reports::rebuild;
 use crate::store::reports::rebuilder::SharedReports;
 use crate::store::roots::{missing_above, overlap};
 use crate::telemetry::emit;
@@ -25,6 +27,7 @@ use gridmark_core::judge::Tier;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// A service that is ready to start its stages.
 pub(super) struct Prepared {
@@ -66,13 +69,22 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     let path = paths.state().join("grading");
     let (journal, suspects) = InFlightJournal::open(&path, settings.grade.batch_files_max)
         .map_err(|source| Error::State { path, source })?;
+    let definitions = Arc::new(KnownDefinitions::new(Arc::clone(&ledger)));
+    let jury = Arc::new(Jury::new(
+        Arc::clone(&ledger),
+        Arc::clone(&archive),
+        Arc::clone(&definitions),
+        rebuild::rules(&settings),
+        Duration::from_millis(settings.event.prove_ms_max),
+    ));
     let recovered = recover(&ledger, &archive, &mut reports, &suspects)?;
     let listener = if mode.once { None } else { Some(listen(settings.http.listen, &mut locks)?) };
     let shared = Shared {
         sections: Sections::new(&settings),
         reloads: Reloads::new(mode.reload.as_ref().and_then(|source| source.file.clone())),
         tier,
-        definitions: Arc::new(KnownDefinitions::new(Arc::clone(&ledger))),
+        definitions,
+        jury,
         ledger,
         archive,
         queue: Arc::new(Queue::new(reload::limits(&settings))),
@@ -85,6 +97,8 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         liveness: Liveness::default(),
         settings,
     };
+    // Before the first file is taken.
+    event::take_over(&shared, "start");
     Ok(Prepared { shared, locks, recovered, listener })
 }
 

@@ -32,6 +32,8 @@ pub enum Concern {
     Rebuild,
     /// The disks make durable what they are given.
     Sync,
+    /// The event folder is in force.
+    Event,
     /// The service is not stopping.
     Stopping,
 }

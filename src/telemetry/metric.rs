@@ -6,7 +6,7 @@
 //!
 //! To add a metric, add a row here and a function in `emit` that records it.
 
-use super::emit::{ReloadResult, ScanReason, Via, WatchMode};
+use super::emit::{ReloadResult, ScanReason, Takeover, Via, WatchMode};
 use crate::model::submission::{Doubt, Status};
 use gridmark_core::Kind;
 use gridmark_core::board::Verdict;
@@ -167,6 +167,12 @@ table! {
         "1 if the last reload of the settings succeeded.";
     Gauge LAST_RELOAD_TIME, "gridmark_config_last_reload_success_timestamp_seconds", Seconds, [],
         "Time of the last successful reload of the settings, in seconds since 1970.";
+    Counter EVENT_TAKEOVERS, "gridmark_event_takeovers_total", Count, ["result": takeovers],
+        "Changed event folders, by what became of them.";
+    Counter EVENT_JUDGED_AGAIN, "gridmark_event_judged_again_total", Count, [],
+        "Submissions that were judged again, since the event folder had changed while they were graded.";
+    Counter EVENT_ERRORS, "gridmark_event_errors_total", Count, [],
+        "Failures to judge submissions again, or to write the files of the event.";
     Gauge DISK_FREE, "gridmark_disk_free_bytes", Bytes, [],
         "Free bytes on the fullest disk that holds reports, archive or ledger.";
     Gauge DISK_FREE_MIN, "gridmark_disk_free_min_bytes", Bytes, [],
@@ -301,6 +307,10 @@ fn scan_reasons() -> Vec<&'static str> {
 
 fn watch_modes() -> Vec<&'static str> {
     WatchMode::ALL.map(WatchMode::word).to_vec()
+}
+
+fn takeovers() -> Vec<&'static str> {
+    Takeover::ALL.map(Takeover::word).to_vec()
 }
 
 fn reload_results() -> Vec<&'static str> {

@@ -314,7 +314,7 @@ fn every_setting_has_a_wrong_value_that_is_refused() {
 }
 
 #[test]
-fn the_five_folders_lie_apart() {
+fn the_seven_folders_lie_apart() {
     for (name, path) in [
         ("archive", "inbox"),
         ("archive", "./inbox/"),
@@ -324,10 +324,12 @@ fn the_five_folders_lie_apart() {
         ("inbox", "."),
         ("inbox", ".."),
         ("inbox", "/"),
+        ("event", "inbox/event"),
+        ("public", "reports"),
     ] {
         let (_folder, file) = file(format!("[paths]\nroot = \"/srv/gridmark\"\n{name} = '{path}'"));
         let said = load(Some(&file), std::iter::empty(), []).unwrap_err().to_string();
-        assert!(said.contains("none of the five may be or hold another"), "{name} {path}: {said}");
+        assert!(said.contains("none of the seven may be or hold another"), "{name} {path}: {said}");
     }
     let (_folder, file) =
         file("[paths]\nroot = \"/srv/gridmark\"\ninbox = \"/mnt/in\"\narchive = \"inbox\"\n");

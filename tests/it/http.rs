@@ -41,7 +41,7 @@ impl Surface for StubStatus {
     }
 
     fn reloads(&self) -> ReloadsAnswer {
-        ReloadsAnswer { process: 7, file: None, reloads: 0, last: None }
+        ReloadsAnswer { process: 7, file: None, reloads: 0, last: None, event: None }
     }
 
     fn accept_failed(&self, error: &std::io::Error) {
@@ -181,7 +181,7 @@ fn answers_for_commands_are_json() {
     let answer = server.get("/reloads");
     let (head, body) = parts(&answer);
     assert!(head.contains(&"content-type: application/json".into()), "{head:?}");
-    assert_eq!(body, "{\"process\":7,\"file\":null,\"reloads\":0,\"last\":null}\n");
+    assert_eq!(body, "{\"process\":7,\"file\":null,\"reloads\":0,\"last\":null,\"event\":null}\n");
     let question = Question { name: b"a b\xff".to_vec(), ids: vec![3] };
     let path = format!("/why?{}", question.to_query());
     let answer: WhyAnswer = http::ask_json(server.address, &path).unwrap();

@@ -28,3 +28,4 @@ mod samples;
 mod serve;
 mod structure;
 mod tiers;
+mod tournament;

@@ -312,7 +312,7 @@ impl Grading {
 
     /// What defined the event when a submission was taken.
     fn definitions_of(&self, claimed: &Claimed) -> Result<Option<Arc<Definitions>>, Trouble> {
-        let found = self.dependencies.definitions.of(self.rules_for(claimed).definitions);
+        let found = self.dependencies.definitions.of(claimed.definitions);
         found.map_err(|error| Trouble::Failed(error.to_string()))
     }
 

@@ -110,8 +110,9 @@ impl Grading {
         if let Some(definitions) = &definitions {
             let case_rows = self.case_rows(claimed, &rules);
             whole.rows.clear();
-            let judged =
-                definitions.judge(&claimed.name, text, &rules, &case_rows, &mut whole.rows);
+            let judged = definitions.judge(&claimed.name, text, &rules, |number, kind, mark| {
+                case_rows.append(number, Some(kind), mark, &mut whole.rows);
+            });
             if let Some(Judging { kind, tally, judgement }) = judged {
                 let (kind, judgement) = (Some(kind), Some(judgement));
                 return Ok(Small { kind, tally, judgement, step: done(tally) });

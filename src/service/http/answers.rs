@@ -63,6 +63,9 @@ pub struct ReloadsAnswer {
     pub reloads: u64,
     /// What the last reload changed, or why its settings were refused; nothing before the first.
     pub last: Option<Result<Changes, String>>,
+    /// What became of the event folder with it, or everything that is wrong with the folder; nothing without an
+    /// event.
+    pub event: Option<Result<String, String>>,
 }
 
 /// Paths that need not be UTF-8, escaped as people read them.
@@ -133,7 +136,7 @@ mod tests {
             (Some(file.clone()), Some(Ok(changes))),
             (Some(file), Some(Err("line 1\nline 2".to_owned()))),
         ] {
-            let answer = ReloadsAnswer { process: 7, file, reloads: 3, last };
+            let answer = ReloadsAnswer { process: 7, file, reloads: 3, last, event: None };
             let json = serde_json::to_string(&answer).unwrap();
             assert_eq!(serde_json::from_str::<ReloadsAnswer>(&json).unwrap(), answer, "{json}");
         }

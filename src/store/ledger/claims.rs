@@ -207,6 +207,16 @@ impl Claims<'_> {
         })
     }
 
+    /// Whether some claims up to this number have no marks yet.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn are_open_up_to(&self, last: i64) -> Result<bool, Error> {
+        let open = "SELECT EXISTS (SELECT 1 FROM submissions WHERE state = 'claimed' AND id <= ?)";
+        self.0.read(|connection| connection.query_row(open, [last], |row| row.get(0)))
+    }
+
     /// The claims that have no marks yet, oldest first.
     ///
     /// # Errors

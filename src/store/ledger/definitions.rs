@@ -3,7 +3,7 @@
 
 use super::{Error, Ledger};
 use crate::event::{Folder, Key, Source};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 /// The definitions of a ledger.
 #[derive(Clone, Copy)]
@@ -18,6 +18,20 @@ impl StoredDefinitions<'_> {
     pub fn in_force(&self) -> Result<Option<i64>, Error> {
         self.0
             .read(|connection| connection.prepare_cached(IN_FORCE)?.query_row([], |row| row.get(0)))
+    }
+
+    /// The number of those that are in force, if there is an event, and of the ruling that put them in force.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn in_force_by(&self) -> Result<Option<(i64, i64)>, Error> {
+        let newest = "SELECT number, ruling FROM definitions WHERE ruling IS NOT NULL
+             ORDER BY ruling DESC LIMIT 1";
+        self.0.read(|connection| {
+            let both = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            connection.prepare_cached(newest)?.query_row([], both).optional()
+        })
     }
 
     /// The number of those that wait to be put in force, if there are any.
@@ -106,6 +120,10 @@ pub(super) fn put_in_force(
     ruling: i64,
 ) -> rusqlite::Result<i64> {
     let number = insert(transaction, source)?;
+    // What is being graded meanwhile is judged by them, too, if it has to be graded again.
+    let pin =
+        "UPDATE submissions SET definitions = ? WHERE state = 'claimed' AND definitions IS NULL";
+    transaction.execute(pin, [number])?;
     // The same may be put in force again, after others.
     let update = "UPDATE definitions SET ruling = ?2 WHERE number = ?1";
     transaction.execute(update, params![number, ruling])?;

@@ -119,6 +119,79 @@ impl Changes<'_> {
         self.judged(newest, round)
     }
 
+    /// The newest judgements of the submissions behind this one, in their order, at most `submissions_max`.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn newest_after(
+        &self,
+        submission: i64,
+        submissions_max: usize,
+    ) -> Result<Vec<Judged>, Error> {
+        let newest = format!(
+            "judgements.change IN
+             (SELECT max(change) FROM judgements WHERE submission > ? GROUP BY submission
+              ORDER BY submission LIMIT {submissions_max})
+             ORDER BY judgements.submission"
+        );
+        self.judged(&newest, submission)
+    }
+
+    /// The first judgements behind the change `after` that are the newest ones of their submissions, and were made
+    /// by other definitions than these.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn first_by_others(&self, after: i64, definitions: i64) -> Result<Vec<Judged>, Error> {
+        let late = format!(
+            "change > ? AND cause IS NULL AND judgements.definitions <> {definitions} AND NOT EXISTS
+             (SELECT 1 FROM judgements AS other WHERE other.submission = judgements.submission
+              AND other.change > judgements.change)
+             ORDER BY change"
+        );
+        self.judged(&late, after)
+    }
+
+    /// The submissions that are done and have no judgement: behind the one with the number `after` and up to
+    /// `last`, at most `submissions_max`.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn unjudged(
+        &self,
+        after: i64,
+        last: i64,
+        submissions_max: usize,
+    ) -> Result<Vec<i64>, Error> {
+        let unjudged = "SELECT id FROM submissions WHERE id > ? AND id <= ? AND state <> 'claimed'
+             AND NOT EXISTS (SELECT 1 FROM judgements WHERE submission = id) ORDER BY id LIMIT ?";
+        self.0.read(|connection| {
+            let mut query = connection.prepare_cached(unjudged)?;
+            let ids =
+                query.query_map(params![after, last, submissions_max as i64], |row| row.get(0))?;
+            ids.collect::<rusqlite::Result<_>>()
+        })
+    }
+
+    /// Records judgements that a ruling has caused later, of submissions that were being graded meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction fails; then nothing is recorded.
+    pub fn judge_again(&self, cause: i64, judgements: &[(i64, Judgement)]) -> Result<(), Error> {
+        if judgements.is_empty() {
+            return Ok(());
+        }
+        self.0.transaction(|transaction| {
+            judgements.iter().try_for_each(|(submission, judgement)| {
+                judge(transaction, *submission, Some(cause), judgement)
+            })
+        })
+    }
+
     fn judged(&self, condition: &str, value: impl rusqlite::ToSql) -> Result<Vec<Judged>, Error> {
         self.0.read(|connection| {
             connection

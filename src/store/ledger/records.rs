@@ -110,6 +110,16 @@ impl Records<'_> {
         })
     }
 
+    /// The number of the last submission, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn last(&self) -> Result<Option<i64>, Error> {
+        let last = "SELECT max(id) FROM submissions";
+        self.0.read(|connection| connection.query_row(last, [], |row| row.get(0)))
+    }
+
     /// How many submissions there are.
     ///
     /// # Errors

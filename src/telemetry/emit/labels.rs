@@ -93,3 +93,27 @@ impl ReloadResult {
         }
     }
 }
+
+/// What became of an event folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::telemetry) enum Takeover {
+    /// It is in force.
+    InForce,
+    /// It waits, since it changes judgements.
+    Staged,
+    /// It is wrong.
+    Refused,
+}
+
+impl Takeover {
+    pub(in crate::telemetry) const ALL: [Takeover; 3] =
+        [Takeover::InForce, Takeover::Staged, Takeover::Refused];
+
+    pub(in crate::telemetry) const fn word(self) -> &'static str {
+        match self {
+            Takeover::InForce => "in-force",
+            Takeover::Staged => "staged",
+            Takeover::Refused => "refused",
+        }
+    }
+}

@@ -7,6 +7,7 @@
 //! The functions are grouped by the part of the service that they are about. Each part has a log
 //! target, so that `log.level` can set a level for it: `info,gridmark::intake=debug`.
 
+mod event;
 mod grading;
 mod intake;
 mod labels;
@@ -15,9 +16,10 @@ mod repeats;
 mod service;
 mod store;
 
+pub use event::*;
 pub use grading::*;
 pub use intake::*;
-pub(super) use labels::ReloadResult;
+pub(super) use labels::{ReloadResult, Takeover};
 pub use labels::{ScanReason, Via, WatchMode};
 pub use publish::*;
 pub use service::*;

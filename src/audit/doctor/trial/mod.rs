@@ -83,7 +83,9 @@ fn trial_paths(folders: &Folders) -> Option<io::Result<Paths>> {
         let [inbox, archive, quarantine, reports] = five;
         let state = root.join("state");
         let (inbox, archive) = (inbox?, archive?);
-        Ok(Paths { root, inbox, archive, quarantine: quarantine?, reports: reports?, state })
+        let (quarantine, reports) = (quarantine?, reports?);
+        let (event, public) = (root.join("event"), root.join("public"));
+        Ok(Paths { root, inbox, archive, quarantine, reports, state, event, public })
     })())
 }
 

@@ -161,8 +161,9 @@ impl Rebuild {
             let case_rows =
                 CaseRows::new(&claimed.name, claimed.attempt, rules.neutralise_formulas);
             whole.rows.clear();
-            let judged =
-                definitions.judge(&claimed.name, text, &rules, &case_rows, &mut whole.rows);
+            let judged = definitions.judge(&claimed.name, text, &rules, |number, kind, mark| {
+                case_rows.append(number, Some(kind), mark, &mut whole.rows);
+            });
             if let Some(Judging { kind, tally, .. }) = judged {
                 let made = Made { rows: whole.rows.clone(), kind: Some(kind), tally };
                 SCRATCH.replace((buffer, whole));

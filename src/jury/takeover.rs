@@ -1,0 +1,172 @@
+//! Taking an event folder over: whole or not at all.
+//!
+//! What would change judgements that somebody may have seen waits, staged, until a person has looked at what it
+//! changes and puts it in force ([`Jury::regrade`](super::Jury::regrade)). Held files are matched again at once:
+//! nobody has seen a mark of theirs.
+
+use super::rejudge::outdated;
+use super::{Jury, Refused};
+use crate::event::{Definitions, Folder, Source};
+use crate::model::ruling::Draft;
+use crate::model::submission::{Judged, Judgement};
+use crate::store::ledger::Decision;
+use std::collections::{BTreeMap, HashSet};
+
+/// How many submissions are looked through at a time.
+const PAGE: usize = 10_000;
+
+/// The action of the ruling that a takeover is recorded as.
+pub const TAKEOVER: &str = "takeover";
+
+/// What became of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TakenOver {
+    /// It is the one in force.
+    Unchanged,
+    /// It is in force now.
+    InForce {
+        /// The name of the event.
+        name: String,
+        /// How many held submissions were matched by it.
+        matched: usize,
+    },
+    /// It would change judgements, so it waits to be put in force.
+    Staged {
+        /// How many judgements.
+        judgements: usize,
+    },
+}
+
+/// What other definitions would change.
+pub(super) struct Effect {
+    /// The judgements before.
+    pub before: Vec<Judged>,
+    /// The new ones, by submission.
+    pub after: Vec<(i64, Judgement)>,
+}
+
+impl Jury {
+    /// Takes a folder over; `via` says on which occasion.
+    ///
+    /// # Errors
+    ///
+    /// It is wrong, or would change an official result; or what it changes cannot be found out.
+    pub fn take_over(&self, folder: Folder, via: &str, now_ms: i64) -> Result<TakenOver, Refused> {
+        let _deciding = self.deciding();
+        let stored = self.rejudge.ledger.definitions();
+        let in_force = stored.in_force()?;
+        let current = in_force.map(|number| stored.get(number)).transpose()?.flatten();
+        if let Some(current) = &current
+            && current.folder == folder
+        {
+            stored.unstage()?;
+            return Ok(TakenOver::Unchanged);
+        }
+        let accepted = current.iter().flat_map(Source::accepted).cloned().collect();
+        let (source, event) =
+            Source::prove(folder, accepted, self.prove_time_max).map_err(Refused::Folder)?;
+        let number = stored.stage(&source)?;
+        let definitions = Definitions::of(number, event);
+        let effect = match in_force {
+            Some(before) => self.effect(before, &definitions)?,
+            None => Effect { before: Vec::new(), after: self.unjudged(i64::MAX, &definitions)? },
+        };
+        let changes_entries = effect.before.iter().any(|judged| judged.judgement.entry.is_some());
+        if changes_entries {
+            return Ok(TakenOver::Staged { judgements: effect.after.len() });
+        }
+        let matched = effect.after.len();
+        let draft = Draft {
+            by: "gridmark".into(),
+            role: "service".into(),
+            via: via.to_owned(),
+            action: TAKEOVER.into(),
+            value: Some(blake3::Hash::from_bytes(source.hash()).to_hex().to_string()),
+            reason: "the event folder was changed".into(),
+            ..Draft::default()
+        };
+        let decision = Decision { draft, judgements: effect.after, source: Some(source) };
+        self.rejudge.ledger.changes().record(&[decision], now_ms)?;
+        if in_force.is_none() {
+            *self.unjudged_up_to() = self.rejudge.ledger.records().last()?;
+        }
+        Ok(TakenOver::InForce { name: definitions.event().name.clone(), matched })
+    }
+
+    /// The judgements of all submissions up to this one that are done and have none.
+    fn unjudged(
+        &self,
+        last: i64,
+        definitions: &Definitions,
+    ) -> Result<Vec<(i64, Judgement)>, Refused> {
+        let ledger = &self.rejudge.ledger;
+        let assignments = self.assignments()?;
+        let (mut judgements, mut after) = (Vec::new(), 0);
+        loop {
+            let ids = ledger.changes().unjudged(after, last, PAGE)?;
+            let Some(end) = ids.last() else { return Ok(judgements) };
+            after = *end;
+            for record in ledger.records().with_ids(&ids)? {
+                let judgement = self.rejudge.one(&record, definitions, &assignments)?;
+                judgements.extend(judgement.map(|judgement| (record.claimed.id, judgement)));
+            }
+        }
+    }
+
+    /// What these definitions change, compared with those of this number.
+    pub(super) fn effect(&self, before: i64, after: &Definitions) -> Result<Effect, Refused> {
+        let before = self.definitions.get(before)?;
+        let assignments = self.assignments()?;
+        let (mut changed, mut known) = (Vec::new(), Vec::new());
+        let mut last = 0;
+        loop {
+            let page = self.rejudge.ledger.changes().newest_after(last, PAGE)?;
+            let Some(end) = page.last() else { break };
+            last = end.submission;
+            let outdated = outdated(&page, &before, after, &assignments);
+            let new = self.rejudge.changed(&outdated, after, &assignments)?;
+            let by: HashSet<i64> = new.iter().map(|(id, _)| *id).collect();
+            known.extend(outdated.into_iter().filter(|judged| by.contains(&judged.submission)));
+            changed.extend(new);
+        }
+        Ok(Effect { before: known, after: changed })
+    }
+
+    /// Judges submissions again that were judged behind the change `after`, by definitions that were not in force
+    /// any more: they had been taken before. Returns how many judgements are others now.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read, or the ledger cannot be used.
+    pub fn settle(&self, after: i64) -> Result<usize, Refused> {
+        let _deciding = self.deciding();
+        let ledger = &self.rejudge.ledger;
+        let Some((in_force, cause)) = ledger.definitions().in_force_by()? else {
+            return Ok(0);
+        };
+        let mut late: BTreeMap<i64, Vec<Judged>> = BTreeMap::new();
+        for judged in ledger.changes().first_by_others(after, in_force)? {
+            late.entry(judged.judgement.definitions).or_default().push(judged);
+        }
+        let (definitions, assignments) = (self.definitions.get(in_force)?, self.assignments()?);
+        let mut settled = 0;
+        let last = *self.unjudged_up_to();
+        if let Some(last) = last {
+            let judgements = self.unjudged(last, &definitions)?;
+            settled += judgements.len();
+            ledger.changes().judge_again(cause, &judgements)?;
+            // As long as some of them are being graded, there may be more.
+            if !ledger.claims().are_open_up_to(last)? {
+                *self.unjudged_up_to() = None;
+            }
+        }
+        for (number, judged) in late {
+            let before = self.definitions.get(number)?;
+            let outdated = outdated(&judged, &before, &definitions, &assignments);
+            let changed = self.rejudge.changed(&outdated, &definitions, &assignments)?;
+            settled += changed.len();
+            ledger.changes().judge_again(cause, &changed)?;
+        }
+        Ok(settled)
+    }
+}

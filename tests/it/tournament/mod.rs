@@ -1,0 +1,4 @@
+//! A tournament on a running service: entries, definitions that change, rulings, standings.
+
+mod kit;
+mod takeover;
