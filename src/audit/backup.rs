@@ -6,8 +6,8 @@
 //! is consistent without stopping the service, since archived files do not change and reports only grow.
 
 use crate::config::{Paths, Settings};
-use crate::model::escape;
 use crate::model::submission::Name;
+use crate::model::{escape, named};
 use crate::store::archive::{Archive, note_name};
 use crate::store::ledger::{self, Ledger, Report, check_not_lost};
 use crate::store::owner::keep;
@@ -306,7 +306,7 @@ fn copy_report(reports: &Path, into: &Path, report: &Report) -> Result<bool, Err
         return Ok(false);
     }
     make_folders(reports, into, &report.path)?;
-    let file = File::open(&from).map_err(|source| Error::Read { path: from, source })?;
+    let file = named::open_regular(&from).map_err(|source| Error::Read { path: from, source })?;
     let copied = copy_file(&file, &into.join(report.path.as_path()), report.length)?;
     Ok(copied == report.length)
 }

@@ -9,16 +9,15 @@ use super::table::Table;
 use super::target::ServiceArgs;
 use super::walk::{self, Found, Submission};
 use super::{Error, print_error};
-use crate::model::escape;
 use crate::model::marking::limits;
 use crate::model::rows::CaseRows;
 use crate::model::submission::Tally;
+use crate::model::{escape, named};
 use crate::puzzle::certify::{Certificate, certify};
 use gridmark_core::board::{Mark, Verdict};
 use gridmark_core::format::kind_by_name;
 use gridmark_core::judge::{Against, Judge, Tier};
 use gridmark_core::puzzle::{Solutions, Task};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -218,7 +217,7 @@ impl Grading {
             return Err(Error::io("read", path)(io::Error::other(message)));
         }
         let mut text = Vec::new();
-        let file = File::open(path).map_err(Error::io("read", path))?;
+        let file = named::open_regular(path).map_err(Error::io("read", path))?;
         file.take(ENTRY_BYTES_MAX).read_to_end(&mut text).map_err(Error::io("read", path))?;
         let rows = CaseRows::new(name, *attempt, rules.neutralise_formulas);
         let kind = against.puzzle().kind();
@@ -239,7 +238,7 @@ impl Grading {
         mut listing: Listing<'_>,
     ) -> Result<Tally, Error> {
         let path = &submission.path;
-        let file = File::open(path).map_err(Error::io("read", path))?;
+        let file = named::open_regular(path).map_err(Error::io("read", path))?;
         let Submission { name, attempt, rules, .. } = submission;
         let forced = kind_by_name(name.as_bytes());
         let rows = CaseRows::new(name, *attempt, rules.neutralise_formulas);

@@ -2,6 +2,7 @@
 
 use super::error::{BadValue, Error, Place};
 use super::{Flag, Origin};
+use crate::model::named;
 use serde::Deserialize;
 use std::path::Path;
 use toml::Value;
@@ -9,6 +10,8 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 /// The prefix of gridmark's environment variables.
 const PREFIX: &str = "GRIDMARK_";
+/// The largest settings file.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 /// The least similarity (from 0 to 1) at which a known key is suggested for a misspelt one.
 const SIMILARITY_MIN: f64 = 0.6;
 
@@ -26,8 +29,8 @@ pub(super) struct Assignment {
 
 /// The assignments of a file, in the order of its lines.
 pub(super) fn of_file(path: &Path, known: &[&str]) -> Result<Vec<Assignment>, Error> {
-    let bytes =
-        std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let bytes = named::read(path, FILE_BYTES_MAX)
+        .map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let text = std::str::from_utf8(&bytes).map_err(|error| Error::Syntax {
         place: Place::of(path, &bytes, error.valid_up_to()),
         message: "this is not UTF-8 text; save the file as UTF-8".into(),

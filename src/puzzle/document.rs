@@ -3,8 +3,10 @@
 use super::{Limits, loose};
 use gridmark_core::board::{Cell, House, Size};
 use gridmark_core::puzzle::Invalid;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// What is wrong with a document, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +25,8 @@ impl Problem {
     }
 }
 
-/// Parses a document: JSON, or what SudokuPad makes of it to save space.
+/// Parses a document: JSON, or what SudokuPad makes of it to save space. A name that stands twice in an object is
+/// refused: one of the two would hide the other, and with it perhaps a rule.
 pub(super) fn parse(text: &[u8], limits: Limits) -> Result<Value, Problem> {
     let problem = |message: String| Problem::new("document", message);
     if text.len() > limits.document_bytes_max {
@@ -31,11 +34,82 @@ pub(super) fn parse(text: &[u8], limits: Limits) -> Result<Value, Problem> {
         return Err(problem(format!("expected at most {most} bytes, found {}", text.len())));
     }
     let strict = match serde_json::from_slice(text) {
-        Ok(value) => return depth_checked(value),
+        Ok(Unique(value)) => return depth_checked(value),
+        Err(error) if error.is_data() => return Err(problem(error.to_string())),
         Err(error) => error,
     };
-    let loose = std::str::from_utf8(text).ok().and_then(|text| loose::parse(text).ok());
-    loose.ok_or_else(|| problem(format!("expected JSON: {strict}")))
+    let loose = std::str::from_utf8(text).map_err(|_| loose::Error::NotLoose);
+    loose.and_then(loose::parse).map_err(|error| match error {
+        loose::Error::Twice(name) => problem(twice(&name)),
+        loose::Error::NotLoose => problem(format!("expected JSON: {strict}")),
+    })
+}
+
+fn twice(name: &str) -> String {
+    format!("the name `{name}` stands twice in one object")
+}
+
+/// A value in which no object has a name twice.
+struct Unique(Value);
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unique, D::Error> {
+        deserializer.deserialize_any(UniqueVisitor).map(Unique)
+    }
+}
+
+struct UniqueVisitor;
+
+impl<'de> Visitor<'de> for UniqueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Unique(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(name) = fields.next_key::<String>()? {
+            if object.contains_key(&name) {
+                return Err(A::Error::custom(twice(&name)));
+            }
+            let Unique(value) = fields.next_value()?;
+            object.insert(name, value);
+        }
+        Ok(Value::Object(object))
+    }
 }
 
 /// `value`, unless it nests too deep.

@@ -1,6 +1,7 @@
 //! What SudokuPad makes of JSON to save space: names without quotes and shortened, `t` and `f`,
 //! empty objects left out, single quotes.
 
+use self::Error::NotLoose;
 use super::Limits;
 use serde_json::{Map, Number, Value};
 
@@ -33,12 +34,17 @@ const NAMES: [(&str, &str); 25] = [
     ("d2", "d"),
 ];
 
-/// The text is not of this form.
+/// Why a text cannot be read.
 #[derive(Debug)]
-pub(super) struct NotLoose;
+pub(super) enum Error {
+    /// It is not of this form.
+    NotLoose,
+    /// It is, and an object has this name twice.
+    Twice(String),
+}
 
 /// Parses `text`.
-pub(super) fn parse(text: &str) -> Result<Value, NotLoose> {
+pub(super) fn parse(text: &str) -> Result<Value, Error> {
     // Whichever quotes are used, the others are plain characters.
     let quote = if text.contains('"') { '"' } else { '\'' };
     let mut parser = Parser { rest: text.trim(), quote };
@@ -63,7 +69,7 @@ impl Parser<'_> {
     }
 
     /// A value, which may be left out: then it is an empty object.
-    fn value(&mut self, depth: usize) -> Result<Value, NotLoose> {
+    fn value(&mut self, depth: usize) -> Result<Value, Error> {
         if depth > Limits::DEPTH_MAX {
             return Err(NotLoose);
         }
@@ -78,9 +84,10 @@ impl Parser<'_> {
                     return Err(NotLoose);
                 }
                 let value = self.value(depth + 1)?;
-                if fields.insert(key, value).is_some() {
-                    return Err(NotLoose);
+                if fields.contains_key(&key) {
+                    return Err(Error::Twice(key));
                 }
+                fields.insert(key, value);
             }
             return Ok(Value::Object(fields));
         }
@@ -117,7 +124,7 @@ impl Parser<'_> {
         })
     }
 
-    fn key(&mut self) -> Result<String, NotLoose> {
+    fn key(&mut self) -> Result<String, Error> {
         if self.take(self.quote) {
             return self.string();
         }
@@ -132,7 +139,7 @@ impl Parser<'_> {
     }
 
     /// The rest of a string, and the quote behind it.
-    fn string(&mut self) -> Result<String, NotLoose> {
+    fn string(&mut self) -> Result<String, Error> {
         let mut text = String::new();
         let mut characters = self.rest.chars();
         loop {

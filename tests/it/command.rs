@@ -1,5 +1,7 @@
 //! The program as a process: its settings flags, its exit codes, its manners.
 
+use std::fs::File;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -207,4 +209,73 @@ fn retry_without_a_name_says_that_there_is_all() {
     assert!(errors.contains("NAME") && errors.contains("--all"), "{errors}");
     let (code, _, errors) = outcome(gridmark().args(["retry", "--all", "p"]));
     assert!(code == Some(2) && errors.contains("cannot be used with"), "{errors}");
+}
+
+/// Nobody ever writes into this FIFO, and the device has no end.
+#[test]
+fn no_command_waits_for_what_is_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    rustix::fs::mkfifoat(rustix::fs::CWD, at("fifo"), rustix::fs::Mode::RWXU).unwrap();
+    symlink("/dev/zero", at("zero")).unwrap();
+    let good = gridmark().args(["event", "init"]).arg(at("good")).output().unwrap();
+    assert!(good.status.success());
+    let events = ["event.toml", "entrants.csv", "rounds/r2/times.csv", "rounds/r1/p3.killer"];
+    for (what, odd) in [("a FIFO", "fifo"), ("a device", "zero")] {
+        for file in events {
+            let event = at("event");
+            let _ = std::fs::remove_dir_all(&event);
+            copy_folder(&at("good"), &event);
+            std::fs::remove_file(event.join(file)).unwrap();
+            match odd {
+                "zero" => symlink("/dev/zero", event.join(file)).unwrap(),
+                _ => std::fs::rename(at("fifo"), event.join(file)).unwrap(),
+            }
+            let (code, said, _) = outcome(gridmark().args(["event", "check"]).arg(&event));
+            assert_eq!(code, Some(1), "{file}");
+            let says = said.lines().find(|line| line.contains(&format!("is {what}, not a reg")));
+            assert!(says.is_some_and(|line| line.contains(file)), "{file}: {said}");
+            if odd == "fifo" {
+                std::fs::rename(event.join(file), at("fifo")).unwrap();
+            }
+        }
+        let named = at("good");
+        let commands: [&[&str]; 8] = [
+            &["config", "--check", odd],
+            &["config", "--config", odd],
+            &["serve", "--once", "--config", odd],
+            &["reload", "--config", odd],
+            &["doctor", "--config", odd],
+            &["puzzle", "show", odd],
+            &["grade", "--puzzle", odd, "good/event.toml"],
+            &["event", "check", named.to_str().unwrap(), "--names", odd],
+        ];
+        for args in commands {
+            let (code, _, said) = outcome(gridmark().args(args).current_dir(&folder));
+            assert!(matches!(code, Some(1 | 2)), "{args:?}: {code:?}");
+            assert!(said.contains(&format!("{odd}: it is {what}, not a regular file")), "{said}");
+        }
+    }
+    // What the caller has open is another matter.
+    let mut command = gridmark();
+    command.args(["config", "--config", "/dev/stdin"]);
+    let (code, shown, said) = outcome(command.stdin(File::open(at("good/event.toml")).unwrap()));
+    assert_eq!((code, shown.as_str()), (Some(1), ""));
+    assert!(said.starts_with("gridmark: file /dev/stdin:"), "{said}");
+    let (code, _, said) = outcome(command.stdin(File::open("/dev/zero").unwrap()));
+    assert_eq!(code, Some(1));
+    assert!(said.contains("/dev/stdin: it has more than 1048576 bytes"), "{said}");
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
 }

@@ -4,8 +4,8 @@ use super::super::config::milliseconds;
 use super::super::{Error, print_error};
 use crate::event::{Event, Folder, Problem, prove, read};
 use crate::model::escape::{self, Printable};
+use crate::model::named;
 use crate::model::submission::Name;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -111,7 +111,7 @@ fn print_owners(event: &Event, names: &Path) -> Result<Option<bool>, Error> {
     let mut reader: Box<dyn BufRead> = if names == Path::new("-") {
         Box::new(io::stdin().lock())
     } else {
-        match File::open(names) {
+        match named::open(names) {
             Ok(file) => Box::new(BufReader::new(file)),
             Err(error) => {
                 print_error(&Error::io("read", names)(error).with_causes());

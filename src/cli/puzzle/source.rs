@@ -1,14 +1,13 @@
 //! Files of puzzles, as commands name them.
 
 use super::super::Error;
-use crate::model::escape;
+use crate::model::{escape, named};
 use crate::puzzle::{Limits, read};
 use gridmark_core::Kind;
 use gridmark_core::format::kind_by_name;
 use gridmark_core::puzzle::text::Listed;
 use gridmark_core::puzzle::{Alphabet, UnknownAlphabet};
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -83,7 +82,7 @@ impl Reading {
         if path == Path::new("-") {
             io::stdin().lock().take(most).read_to_end(&mut bytes)?;
         } else {
-            File::open(path)?.take(most).read_to_end(&mut bytes)?;
+            named::open(path)?.take(most).read_to_end(&mut bytes)?;
         }
         Ok(bytes)
     }

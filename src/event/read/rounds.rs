@@ -278,7 +278,13 @@ impl<'a> Reader<'a> {
         };
         let file = format!("{FOLDER}{round}/{name}");
         let Some(bytes) = self.folder.get(&file) else {
-            document.add(reference.at, format!("there is no file {file}"));
+            let message = match self.folder.odd(&file) {
+                Some(what) => {
+                    format!("{file} is {what}, not a regular file; put the file itself there")
+                }
+                None => format!("there is no file {file}"),
+            };
+            document.add(reference.at, message);
             return None;
         };
         match puzzle::read(bytes, alphabet, Limits::default()) {

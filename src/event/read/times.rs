@@ -19,7 +19,7 @@ pub(super) fn read(
     problems: &Problems,
 ) -> HashMap<usize, Times> {
     let mut times = HashMap::new();
-    if folder.get(file).is_none() {
+    if folder.get(file).is_none() && folder.odd(file).is_none() {
         return times;
     }
     let Some(text) = folder.text(file, problems) else {

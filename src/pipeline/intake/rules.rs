@@ -3,12 +3,12 @@
 
 use crate::config::Intake;
 use crate::model::escape::Printable;
+use crate::model::named;
 use crate::model::submission::Name;
 use crate::store::archive::HIDDEN_PREFIX;
 use std::ffi::OsStr;
 use std::fs::FileType;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileTypeExt;
 
 /// The rules under these settings.
 #[derive(Clone, Copy, Debug)]
@@ -40,18 +40,7 @@ impl Rules<'_> {
 
     /// The rules for what kind of entry it is.
     pub fn by_type(self, kind: FileType) -> Option<LeftAlone> {
-        let what = if kind.is_file() || kind.is_dir() {
-            return None;
-        } else if kind.is_symlink() {
-            "a symbolic link"
-        } else if kind.is_fifo() {
-            "a FIFO"
-        } else if kind.is_socket() {
-            "a socket"
-        } else {
-            "a device"
-        };
-        Some(LeftAlone::NotAFile(what))
+        named::odd(kind).map(LeftAlone::NotAFile)
     }
 
     /// The rules for where it is: the depth of a folder, and the length of the whole path.

@@ -1,6 +1,7 @@
 //! The ledger's tables and their versions.
 
 use super::Error;
+use crate::model::named;
 use crate::store::owner::Denied;
 use crate::store::path::beside;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -152,7 +153,7 @@ pub(super) fn ends_with_a_page(path: &Path) -> Result<(), Error> {
     // What a crash has left half copied from the log is copied once more.
     let has_log = beside(path, "-wal").metadata().is_ok_and(|found| found.len() > 0);
     let mut header = [0; 18];
-    let page = match File::open(path).and_then(|mut file| file.read_exact(&mut header)) {
+    let page = match named::open_regular(path).and_then(|mut file| file.read_exact(&mut header)) {
         // The number does not fit where pages are largest.
         Ok(()) if header[16..] == [0, 1] => 1 << 16,
         Ok(()) => u64::from(u16::from_be_bytes([header[16], header[17]])),

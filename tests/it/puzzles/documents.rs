@@ -69,6 +69,34 @@ fn documents_and_links_are_read() {
     assert_eq!(listed(&links).len(), 3);
 }
 
+/// The second one would hide the first, and with it a rule.
+#[test]
+fn a_name_that_stands_twice_in_an_object_is_refused() {
+    let f_puzzles = f_puzzles(LINE).to_string();
+    let sudokupad = sudokupad(LINE).to_string();
+    let twice = |document: &str, first: &str, second: &str| {
+        let fields = document.strip_prefix('{').unwrap();
+        format!("{{{first},{second},{fields}")
+    };
+    let rule = r#""thermometer":[{"lines":[["R1C1","R1C2"]]}]"#;
+    let cases = [
+        (twice(&f_puzzles, rule, r#""thermometer":[]"#), "thermometer"),
+        (twice(&f_puzzles, rule, r#""\u0074hermometer":null"#), "thermometer"),
+        (f_puzzles.replacen("{}", r#"{"c":1,"c":""}"#, 1), "c"),
+        (f_puzzles.replacen(r#""size":9"#, r#""size":16,"size":9"#, 1), "size"),
+        (twice(&sudokupad, r#""arrows":[1]"#, r#""arrows":[]"#), "arrows"),
+        // A short name and the long one.
+        (twice(&sudokupad.replace("\"id\"", "id"), "a:[1]", r#""arrows":[]"#), "arrows"),
+    ];
+    for (document, name) in cases {
+        let message = format!("the name `{name}` stands twice in one object");
+        for text in [document.clone(), format!("scl{}", compressed(&document))] {
+            let found = error(&text).to_string();
+            assert!(found.contains(&message), "{document}: {found}");
+        }
+    }
+}
+
 #[test]
 fn the_short_form_of_sudokupad_is_read() {
     let loose = r#"{id:x,ce:[[{v:1},,{v:'3'},,,,,,],[,,,,,,,,],[,,,,,,,,],[,,,,,,,,],[,,,,,,,,],[,,,,,,,,],[,,,,,,,,],[,,,,,,,,],[,,,,,,,,]],ca:[{ce:[[0,0],[0,1]],v:3,unique:t},{v:'title: it\'s'}],re:REGIONS,metadata:{antiking:f}}"#;

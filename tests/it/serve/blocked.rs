@@ -5,7 +5,7 @@ use crate::kit::cases::{hexudoku, some};
 use crate::kit::outputs::{full_pipe, stopped_terminal};
 use rustix::fs::{CWD, FileType, Mode};
 use rustix::process::Signal;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixDatagram;
 use std::sync::{Arc, Mutex};
@@ -203,14 +203,17 @@ fn a_service_manager_that_reads_nothing_delays_nothing() {
 }
 
 #[test]
-fn a_settings_file_that_is_a_pipe_is_read_at_the_start_and_not_waited_for_later() {
+fn a_settings_file_that_is_a_pipe_is_read_at_the_start_if_it_is_open_already_and_never_again() {
     let mut sandbox = Sandbox::new();
     let path = sandbox.path("gridmark.toml");
     rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     sandbox.use_file(path.clone());
     sandbox.spawn();
-    fs::write(&path, "[grade]\ntries_max = 5\n").unwrap();
-    sandbox.wait_until("it grades", |sandbox| sandbox.service().log().contains("ready"));
+    let ended = sandbox.wait_for_end();
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(ended.log.contains("gridmark.toml: it is a FIFO, not a regular file"), "{}", ended.log);
+    sandbox.use_file("/dev/stdin".into());
+    sandbox.start();
     sandbox.service().send(Signal::HUP);
     sandbox.wait_until("the reload is refused", |sandbox| {
         sandbox.service().log().contains("is no regular file and can only be read at a start")
