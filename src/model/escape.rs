@@ -3,6 +3,7 @@
 //!
 //! Contestants choose the names of their files, so a name may hold any byte except `/` and NUL.
 
+use super::words::explained;
 use std::error::Error;
 use std::fmt::{self, Display};
 use std::os::unix::ffi::OsStrExt;
@@ -89,7 +90,8 @@ pub fn path(path: &Path) -> Printable<'_> {
     Printable(path.as_os_str().as_bytes())
 }
 
-/// A message on one line. Paths in it are escaped already, so backslashes stay as they are.
+/// A message on one line, in which errors of the system are [explained]. Paths in it are escaped already, so
+/// backslashes stay as they are.
 ///
 /// ```
 /// let message = r"cannot read p\x1B.txt: `a` is no setting".replace('a', "a\nb");
@@ -97,7 +99,7 @@ pub fn path(path: &Path) -> Printable<'_> {
 /// ```
 pub fn line(message: &dyn Display) -> String {
     let mut line = String::new();
-    for character in message.to_string().chars() {
+    for character in explained(&message.to_string()).chars() {
         // Writing to memory cannot fail.
         let _ = write_character(&mut line, character);
     }

@@ -6,7 +6,7 @@
 //! - [`rows`]: the rows of the reports.
 //! - [`named`]: the files that people name, opened so that nothing waits for ever.
 //! - [`ruling`]: what staff decide, as it is recorded.
-//! - [`words`]: words of messages that depend on a number.
+//! - [`words`]: words of messages that depend on a number, such as that of an error.
 //! - [`escape`]: names, paths and messages as a terminal, a log and a table may have them.
 
 pub mod chunks;

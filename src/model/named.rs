@@ -5,10 +5,11 @@
 //! A pipe or terminal that is already open (`<(command)` in a shell, `/dev/stdin`) is read like a file: somebody
 //! has it at its other end.
 
+use super::escape;
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Opens a file for reading, or what the caller has open under a name such as `/dev/fd/3`.
 ///
@@ -31,7 +32,13 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// If it cannot be opened, or is no regular file: then the error says what it is.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     // To open a device may do something already.
-    let found = path.metadata().map_err(|error| dangling(path).unwrap_or(error))?;
+    let found = path.metadata().map_err(|error| match dangling(path) {
+        Some(to) => {
+            let message = format!("it is a link to {}, which does not exist", escape::path(&to));
+            io::Error::new(error.kind(), message)
+        }
+        None => error,
+    })?;
     check(found.file_type())?;
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path)?;
@@ -89,12 +96,10 @@ fn check(kind: FileType) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
-/// Why there is nothing at a path, if that is a link to nothing.
-fn dangling(path: &Path) -> Option<io::Error> {
+/// What a link at `path` leads to, if it is one and that does not exist.
+pub fn dangling(path: &Path) -> Option<PathBuf> {
     let to = std::fs::read_link(path).ok()?;
-    let message =
-        format!("it is a link to {}, which does not exist", crate::model::escape::path(&to));
-    Some(io::Error::new(io::ErrorKind::NotFound, message))
+    matches!(path.try_exists(), Ok(false)).then_some(to)
 }
 
 fn is_open_already(path: &Path) -> bool {
@@ -128,6 +133,7 @@ mod tests {
         assert_eq!(why("socket"), "it is a socket, not a regular file");
         assert_eq!(why("zero"), "it is a device, not a regular file");
         assert_eq!(why("."), "it is a folder, not a regular file");
+        assert!(why("round").starts_with("Too many levels of symbolic links"), "{}", why("round"));
         assert_eq!(why("gone"), "it is a link to nowhere, which does not exist");
         assert!(why("none").starts_with("No such file"), "{}", why("none"));
         assert_eq!(

@@ -17,11 +17,6 @@ pub fn beside(path: &Path, end: &str) -> PathBuf {
     beside.into()
 }
 
-/// What a link at `path` leads to, if it is one and that does not exist.
-pub fn dangling(path: &Path) -> Option<PathBuf> {
-    std::fs::read_link(path).ok().filter(|_| !path.exists())
-}
-
 /// Whether an error says that there is nothing at a path.
 pub fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
