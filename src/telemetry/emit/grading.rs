@@ -51,13 +51,13 @@ pub fn crashes_counted<'a>(names: impl Iterator<Item = &'a Name>) {
 /// found out.
 pub fn journal_failed(error: &std::io::Error) {
     metric::JOURNAL_ERRORS.add(1);
-    warn!(target: TARGET, %error, "cannot write the in-flight journal; grading continues");
+    warn!(target: TARGET, error = %escape::line(error), "cannot write the in-flight journal; grading continues");
 }
 
 /// Grading a submission failed through our own fault.
 pub fn grade_failed(name: &Name, tries: u32, tries_max: u32, reason: &str) {
     metric::GRADE_ERRORS.add(1);
-    error!(target: TARGET, %name, tries, tries_max, reason,
+    error!(target: TARGET, %name, tries, tries_max, reason = escape::line(&reason),
         "grading failed; this is gridmark's failure, not the entrant's");
 }
 
@@ -65,13 +65,13 @@ pub fn grade_failed(name: &Name, tries: u32, tries_max: u32, reason: &str) {
 pub fn grade_starved(name: &Name, error: &std::io::Error) {
     metric::GRADE_ERRORS.add(1);
     if is_news("starved", &"", error) {
-        warn!(target: TARGET, %name, %error, "cannot grade a submission now; it is tried again");
+        warn!(target: TARGET, %name, error = %escape::line(error), "cannot grade a submission now; it is tried again");
     }
 }
 
 /// A submission that cannot be graded was moved into quarantine.
 pub fn quarantined(name: &Name, reason: &str) {
-    error!(target: TARGET, %name, reason, "moved into quarantine");
+    error!(target: TARGET, %name, reason = escape::line(&reason), "moved into quarantine");
 }
 
 /// A submission that cannot be graded could not be moved into quarantine.

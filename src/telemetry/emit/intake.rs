@@ -66,7 +66,7 @@ pub fn scan_finished(took: Duration, ignored: u64) {
 pub fn scan_failed(folder: &Path, error: &std::io::Error) {
     metric::SCAN_ERRORS.add(1);
     if is_news("scan", &"", error) {
-        warn!(target: TARGET, folder = %escape::path(folder), %error,
+        warn!(target: TARGET, folder = %escape::path(folder), error = %escape::line(error),
             "cannot read a folder of the inbox; the next scan tries again");
     }
 }

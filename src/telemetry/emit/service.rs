@@ -118,7 +118,7 @@ pub fn disk_free(bytes: u64, bytes_min: u64) {
 pub fn accept_failed(error: &std::io::Error) {
     metric::HTTP_ERRORS.add(1);
     if is_news("accept", &"", error) {
-        warn!(target: TARGET, %error,
+        warn!(target: TARGET, error = %escape::line(error),
             "cannot accept a connection; metrics and health may be late");
     }
 }

@@ -143,6 +143,19 @@ fn what_follows_a_block_and_is_no_count_is_trailing_data() {
 }
 
 #[test]
+fn a_row_where_a_number_has_to_be_says_that_the_number_may_be_missing() {
+    let without_number = |text: Vec<u8>| text[2..].to_vec();
+    let found = message([good_block(1), without_number(good_block(1))].concat());
+    let says = "which is a row: it is too many, or the line with the number above it is missing";
+    assert!(found.ends_with(says), "{found}");
+    // Nine rows of nine are a grid by themselves, unless one of them is not.
+    let text = [b"53..7....\n123\n".to_vec(), good_block(1)].concat();
+    let found = grade(Some(Kind::Classic), Limits::default(), &text).remove(0);
+    let says = "found `53..7....`, which is a row: the line with the number above it is missing";
+    assert!(matches!(&found.mark, Mark::Unreadable(why) if why.to_string().ends_with(says)));
+}
+
+#[test]
 fn rows_are_padded_and_trailing_blanks_dropped() {
     let text = String::from_utf8(good_block(1)).unwrap();
     let (head, last) = text.trim_end().split_at(text.len() - 10);

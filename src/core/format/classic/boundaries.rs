@@ -7,7 +7,7 @@
 
 use super::{count, read_givens, read_regular_givens, regular_rows, regular_solutions};
 use crate::board::{CELLS_9, Grid, Unreadable, UnreadableCode};
-use crate::format::lines::{Fetched, Lines, Step, has_line, is_blank, without_end_marks};
+use crate::format::lines::{Fetched, Lines, Step, has_line, is_blank, trim_end, without_end_marks};
 use crate::format::quote::Quoted;
 use crate::format::{Case, CaseText, Found, Puzzle, Rows};
 use alloc::format;
@@ -359,10 +359,20 @@ fn long_puzzle(line: u64, case_bytes_max: usize) -> Unreadable {
     Unreadable { code: UnreadableCode::BadGiven, line, column: 10, message: message.into() }
 }
 
+/// Whether a line is nine cells of a puzzle or a solution.
+fn is_row(content: &[u8]) -> bool {
+    let row = trim_end(content);
+    row.len() == 9 && row.iter().all(|cell| matches!(cell, b'0'..=b'9' | b'.' | b'*'))
+}
+
 /// Why a line is not the number of solutions of the first block.
 fn not_a_count(content: &[u8], line: u64) -> Unreadable {
     let found = Quoted(content);
-    let message = format!("expected the number of solutions, from 1 to 99999999, found {found}");
+    let mut message =
+        format!("expected the number of solutions, from 1 to 99999999, found {found}");
+    if is_row(content) {
+        message.push_str(", which is a row: the line with the number above it is missing");
+    }
     Unreadable { code: UnreadableCode::BadCount, line, column: 1, message: message.into() }
 }
 
@@ -373,7 +383,11 @@ fn trailing(content: &[u8], line: u64, puzzle: Option<&Unreadable>) -> Unreadabl
     let mut message = format!(
         "expected the number of solutions of a further block, or the end of the file, found {found}"
     );
-    if let Some(why) = puzzle {
+    if is_row(content) {
+        let hint =
+            ", which is a row: it is too many, or the line with the number above it is missing";
+        message.push_str(hint);
+    } else if let Some(why) = puzzle {
         message.push_str(&format!(" without a puzzle behind it ({why})"));
     }
     Unreadable { code: UnreadableCode::TrailingData, line, column: 1, message: message.into() }
