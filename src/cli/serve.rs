@@ -1,7 +1,7 @@
 //! `gridmark serve`: runs the service until a signal, or once over what is in the inbox.
 
-use super::Error;
 use super::config::SettingArgs;
+use super::{Error, print_error};
 use crate::audit::doctor::TRIAL_OF_PROCESS;
 use crate::config::Settings;
 use crate::model::escape;
@@ -17,8 +17,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// How long the end waits until the progress bar is removed from the terminal.
-const BAR_END_MAX: Duration = Duration::from_secs(1);
+/// How long the end waits until the progress bar is removed from the terminal, and how long for the reader of standard
+/// output.
+const END_MAX: Duration = Duration::from_secs(1);
 
 /// The arguments of `gridmark serve`.
 #[derive(Debug, clap::Args)]
@@ -82,11 +83,9 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     let reload = (!once).then(|| reload_source(args.settings, control));
     let outcome = service::run(&settings, Mode { once, on_progress, reload })?;
     if let Some(bar) = bar {
-        let _ = bar.recv_timeout(BAR_END_MAX);
+        let _ = bar.recv_timeout(END_MAX);
     }
     if once {
-        // Standard output may be blocked, and everything is done.
-        let _ = service::exit_on_signal();
         print_summary(&outcome)?;
     }
     let all_done = outcome.failed == 0 && outcome.unfinished == 0;
@@ -158,21 +157,40 @@ impl Bar {
     }
 }
 
+/// Prints what was done. Everything is done, so that a reader who does not read is not waited for.
 fn print_summary(outcome: &Outcome) -> Result<(), Error> {
+    let text = summary(outcome);
+    let (end, ended) = sync_channel(1);
+    let print = move || {
+        let _ = end.send(std::io::stdout().write_all(text.as_bytes()));
+    };
+    if Builder::new().name("summary".into()).spawn(print).is_err() {
+        return Ok(());
+    }
+    match ended.recv_timeout(END_MAX) {
+        Ok(printed) => printed.map_err(Error::Output),
+        Err(_) => {
+            print_error("nobody reads standard output, so that what was done is not shown there");
+            Ok(())
+        }
+    }
+}
+
+/// What was done, on a line.
+fn summary(outcome: &Outcome) -> String {
     let Outcome { submissions, cases, failed, left, unfinished, .. } = outcome;
-    let mut out = std::io::stdout().lock();
     let (submissions, cases) = (counted(*submissions, "submission"), counted(*cases, "case"));
-    write!(out, "{submissions} graded, {cases}").map_err(Error::Output)?;
+    let mut text = format!("{submissions} graded, {cases}");
     if *failed > 0 {
-        write!(out, "; {failed} in quarantine").map_err(Error::Output)?;
+        text.push_str(&format!("; {failed} in quarantine"));
     }
     if *left > 0 {
-        write!(out, "; could not be taken, and still in the inbox: {left}")
-            .map_err(Error::Output)?;
+        text.push_str(&format!("; could not be taken, and still in the inbox: {left}"));
     }
     if *unfinished > 0 {
-        write!(out, "; {} left to the next start", counted(*unfinished, "large file"))
-            .map_err(Error::Output)?;
+        let large = counted(*unfinished, "large file");
+        text.push_str(&format!("; {large} left to the next start"));
     }
-    writeln!(out).map_err(Error::Output)
+    text.push('\n');
+    text
 }

@@ -23,7 +23,6 @@ mod status_api;
 pub use descriptors::descriptors_wanted;
 pub use error::Error;
 pub use reload::Source;
-pub use signals::exit_on_signal;
 
 use crate::config::Settings;
 use crate::jury::Jury;

@@ -1,10 +1,7 @@
 //! Signals as requests: SIGTERM and SIGINT drain the service, SIGHUP reloads its settings.
 
-use super::EXIT_NOW;
-use crate::telemetry::log;
 use std::future::pending;
 use std::io::{self, IsTerminal};
-use std::thread::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What a signal asks for.
@@ -14,22 +11,6 @@ pub(super) enum Request {
     Drain(&'static str),
     /// Reload the settings.
     Reload,
-}
-
-/// Lets the next SIGTERM or SIGINT end the process at once. When the service has ended, these signals no longer have
-/// their default action, and nobody else handles them.
-///
-/// # Errors
-///
-/// The system gives no thread or no descriptor for that.
-pub fn exit_on_signal() -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    let mut signals = runtime.block_on(async { Signals::new(false) })?;
-    let wait = move || {
-        runtime.block_on(signals.next());
-        log::exit(EXIT_NOW)
-    };
-    Builder::new().name("signals".into()).spawn(wait).map(drop)
 }
 
 /// The signals that the service handles.
