@@ -105,19 +105,18 @@ fn within(paths: &Paths, path: &Path) -> Option<Target> {
         (paths.archive(), Target::Archive),
         (paths.quarantine(), Target::Quarantine),
     ];
-    for path in [normalized(path), canonical(path)] {
-        for (folder, target) in &folders {
-            for folder in [normalized(folder), canonical(&folder.join("."))] {
-                let Ok(below) = path.strip_prefix(&folder) else {
-                    continue;
-                };
-                let name = Name::from_bytes(below.as_os_str().as_bytes());
-                let is_whole = name.as_bytes().is_empty();
-                return Some(if is_whole { Target::WholeFolder } else { target(name) });
-            }
-        }
-    }
-    None
+    folders.iter().find_map(|(folder, target)| {
+        let name = Name::from_bytes(below(folder, path)?.into_os_string().into_encoded_bytes());
+        Some(if name.as_bytes().is_empty() { Target::WholeFolder } else { target(name) })
+    })
+}
+
+/// The path from `folder` to something below it, which both may be named by way of links.
+pub(super) fn below(folder: &Path, path: &Path) -> Option<PathBuf> {
+    let folders = [normalized(folder), canonical(&folder.join("."))];
+    [normalized(path), canonical(path)].iter().find_map(|path| {
+        folders.iter().find_map(|folder| path.strip_prefix(folder).ok()).map(Path::to_owned)
+    })
 }
 
 /// The path without `.` and, as far as its text allows, without `..`.

@@ -1,10 +1,11 @@
 //! `gridmark verify`: checks that archive, ledger and reports agree, and rebuilds reports.
 
-use super::target::{ServiceArgs, open_existing_ledger};
+use super::target::{ServiceArgs, below, open_existing_ledger};
 use super::{Error, print_error};
-use crate::audit::verify::{Checked, Finding, Observer, Verify, matching_reports};
+use crate::audit::verify::{Checked, Finding, Observer, Verify};
 use crate::config::{Paths, Settings};
 use crate::model::escape;
+use crate::model::rows::report_of;
 use crate::model::submission::Name;
 use crate::model::words::counted;
 use crate::store::archive::Archive;
@@ -15,6 +16,7 @@ use crate::store::reports::rebuild::{Rebuild, Rebuilt};
 use gridmark_core::judge::Tier;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,7 +42,8 @@ file still has them. Stop the service first; while it runs, it rebuilds damaged 
 Exit code: 0 if everything agrees, or does after the repair; 1 if something disagrees; 2 if the check
 could not be completed.")]
 pub struct Args {
-    /// Check only these reports: `team-07`, `loose`, `submissions`, or the path of a report
+    /// Check only these reports: `team-07`, `loose`, `submissions`, or the path of a report, from here
+    /// or from the root
     #[arg(value_name = "REPORT")]
     reports: Vec<PathBuf>,
     /// Rebuild the reports that differ
@@ -193,7 +196,7 @@ fn selected(args: &Args, paths: &Paths, ledger: &Ledger) -> Result<Option<Vec<Re
     let known = ledger.reports().all().map_err(crate::service::Error::from)?;
     let mut selected: Vec<Report> = Vec::new();
     for typed in &args.reports {
-        let found = matching_reports(&paths.reports(), typed, &known);
+        let found = matching(paths, typed, &known);
         let typed = escape::path(typed);
         match found[..] {
             [report] if selected.contains(report) => {}
@@ -212,6 +215,33 @@ fn selected(args: &Args, paths: &Paths, ledger: &Ledger) -> Result<Option<Vec<Re
         }
     }
     Ok(Some(selected))
+}
+
+/// The reports of `known` that `typed` can stand for: a path from here, from the root or from the folder `reports`;
+/// else a file name, or the name of a folder of the inbox. It may lack `.csv`.
+fn matching<'a>(paths: &Paths, typed: &Path, known: &'a [Report]) -> Vec<&'a Report> {
+    let reports = paths.reports();
+    let with_end = |path: &Path| beside(path, ".csv");
+    let from = [PathBuf::new(), paths.root.clone(), reports.clone()].into_iter();
+    let places = from.filter_map(|from| std::path::absolute(from.join(typed)).ok());
+    let places: Vec<PathBuf> = places.filter_map(|place| below(&reports, &place)).collect();
+    let is_path = typed.components().count() > 1;
+    let folder = [typed.as_os_str().as_bytes(), b"/-"].concat();
+    let of_folder = report_of(&Name::from_bytes(folder));
+    let ways: [&dyn Fn(&Path) -> bool; 2] = [
+        &|report| {
+            let is_it = |place: &PathBuf| report == place || is_path && report == with_end(place);
+            places.iter().any(is_it)
+        },
+        &|report| {
+            let name = report.file_name().map(Path::new);
+            name == Some(typed) || name == Some(&with_end(typed)) || report == of_folder.as_path()
+        },
+    ];
+    let found = ways.map(|is_it| {
+        known.iter().filter(|report| is_it(report.path.as_path())).collect::<Vec<_>>()
+    });
+    found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
 }
 
 /// Whether the service runs; if that cannot be determined, it is assumed to.

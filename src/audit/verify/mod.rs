@@ -228,25 +228,6 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The reports of `known` that `typed` can stand for. It is taken as a path; else as a path within the
-/// folder `reports`; else as a file name without its extension, or as the name of a folder of the inbox.
-pub fn matching_reports<'a>(reports: &Path, typed: &Path, known: &'a [Report]) -> Vec<&'a Report> {
-    use std::os::unix::ffi::OsStrExt;
-    let absolute = std::path::absolute(typed).unwrap_or_else(|_| typed.to_owned());
-    let folder = [typed.as_os_str().as_bytes(), b"/-"].concat();
-    let of_folder = crate::model::rows::report_of(&Name::from_bytes(folder));
-    let ways: [&dyn Fn(&Report) -> bool; 3] = [
-        &|report| reports.join(report.path.as_path()) == absolute,
-        &|report| report.path.as_path() == typed,
-        &|report| {
-            let stem = report.path.as_path().file_stem();
-            stem == Some(typed.as_os_str()) || report.path == of_folder
-        },
-    ];
-    let found = ways.map(|way| known.iter().filter(|report| way(report)).collect::<Vec<_>>());
-    found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,7 +16,7 @@ The folder is a working example with comments, puzzles included: change it, and 
 
 Others than its owner and group cannot read it, since it holds puzzles and solutions.")]
 pub struct Args {
-    /// The folder to create; it must not exist, or be empty
+    /// The folder to create, with those above it that are missing; it must not exist, or be empty
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

@@ -244,6 +244,36 @@ fn while_the_service_works_everything_agrees_and_nothing_is_written() {
 }
 
 #[test]
+fn a_report_is_named_by_its_folder_its_name_or_any_path() {
+    let mut sandbox = Sandbox::new();
+    sandbox.rename_in("team 7/p", hexudoku(1));
+    sandbox.rename_in("p", hexudoku(2));
+    grade(&mut sandbox);
+    let whole = sandbox.path("reports/folders/team 7.csv").display().to_string();
+    let below = sandbox.path("reports/../reports/folders/team 7").display().to_string();
+    let link = sandbox.path("link");
+    std::os::unix::fs::symlink(sandbox.path("reports"), &link).unwrap();
+    for typed in [
+        "team 7",
+        "team 7/",
+        "team 7.csv",
+        "folders/team 7",
+        "./folders/team 7.csv",
+        "reports/folders/team 7.csv",
+        "link/folders/team 7.csv",
+        &whole,
+        &below,
+    ] {
+        let output = verify(&sandbox, &["--rebuild", typed], 0);
+        assert!(output.contains("reports: 1, submissions: 1, "), "{typed}: {output}");
+    }
+    for typed in ["inbox/team 7", "reports", "folders", "p", "team"] {
+        let output = verify(&sandbox, &["--rebuild", typed], 2);
+        assert!(output.contains("there is no such report"), "{typed}: {output}");
+    }
+}
+
+#[test]
 fn a_check_that_cannot_be_made_says_why() {
     let sandbox = Sandbox::new();
     for args in [&NOTHING[..], &["--repair"]] {
