@@ -6,7 +6,7 @@
 //! small.
 
 use super::definition::{Event, RoundPuzzle};
-use super::names::{Owner, Unmatched};
+use super::names::Owner;
 use super::problem::Problem;
 use super::source::Source;
 use crate::model::marking::limits;
@@ -17,6 +17,7 @@ use gridmark_core::board::{Fault, Mark, Verdict};
 use gridmark_core::judge::{self, Against};
 use gridmark_core::puzzle::{Puzzle, Task};
 use gridmark_core::scoring::{Judged, TryMark};
+use std::sync::Arc;
 
 /// The largest entry, in bytes. It is no setting, since rows depend on it.
 pub const ENTRY_BYTES_MAX: u64 = 64 << 10;
@@ -25,7 +26,7 @@ pub const ENTRY_BYTES_MAX: u64 = 64 << 10;
 #[derive(Debug)]
 pub struct Definitions {
     number: i64,
-    event: Event,
+    event: Arc<Event>,
     /// By round and puzzle.
     against: Vec<Vec<Against>>,
 }
@@ -55,7 +56,7 @@ impl Definitions {
     pub fn of(number: i64, event: Event) -> Definitions {
         let prepare = |puzzle: &RoundPuzzle| Against::new(puzzle.puzzle.clone());
         let against = event.rounds.iter().map(|round| round.puzzles.iter().map(prepare).collect());
-        Definitions { number, against: against.collect(), event }
+        Definitions { number, against: against.collect(), event: Arc::new(event) }
     }
 
     /// Their number in the ledger.
@@ -64,7 +65,7 @@ impl Definitions {
     }
 
     /// The event that they define.
-    pub fn event(&self) -> &Event {
+    pub fn event(&self) -> &Arc<Event> {
         &self.event
     }
 
@@ -146,7 +147,10 @@ impl Definitions {
                 let why = format!("it has more than {} KiB", ENTRY_BYTES_MAX >> 10);
                 (Some(self.entry(owner)), Outcome::Held { why, nearest: None })
             }
-            Err(why) => (None, held(&why)),
+            Err(why) => {
+                let nearest = self.event.names.nearest(&why);
+                (None, Outcome::Held { why: why.to_string(), nearest })
+            }
         };
         Some(Judgement { definitions: self.number, entry, outcome })
     }
@@ -163,10 +167,8 @@ impl Definitions {
 
     /// The owner with the ids of an entry.
     pub fn owner_of(&self, entry: &Entry) -> Option<Owner> {
-        let names = &self.event.names;
-        let round = names.round(&entry.round)?;
-        let puzzle = names.puzzle(round, &entry.puzzle)?;
-        Some(Owner { entrant: names.entrant(&entry.entrant)?, round, puzzle })
+        let Entry { entrant, round, puzzle } = entry;
+        self.event.names.owner_with(entrant, round, puzzle).ok()
     }
 
     /// The registered puzzle with these ids.
@@ -190,10 +192,6 @@ impl Definitions {
         }
         entries
     }
-}
-
-fn held(why: &Unmatched) -> Outcome {
-    Outcome::Held { why: why.to_string(), nearest: why.nearest() }
 }
 
 fn marked(against: &Against, entry: &judge::Entry, case: u64) -> Marked {

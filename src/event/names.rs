@@ -13,6 +13,9 @@ const GROUPS: [&str; 3] = ["entrant", "round", "puzzle"];
 /// How many bytes a compiled pattern may take.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 
+/// How much of an unknown id is kept.
+const FOUND_CHARS_MAX: usize = 100;
+
 /// The least similarity (from 0 to 1) at which a known id is named as the nearest.
 const SIMILARITY_MIN: f64 = 0.5;
 
@@ -38,8 +41,8 @@ pub enum Unmatched {
         what: &'static str,
         /// What the name says.
         found: String,
-        /// The most similar known one, if there is one.
-        nearest: Option<String>,
+        /// The round whose puzzles were looked through, if it is a puzzle.
+        round: Option<usize>,
     },
 }
 
@@ -48,18 +51,6 @@ impl fmt::Display for Unmatched {
         match self {
             Unmatched::NoPattern => f.write_str("its name fits no pattern of event.toml"),
             Unmatched::Unknown { what, found, .. } => write!(f, "there is no {what} `{found}`"),
-        }
-    }
-}
-
-impl Unmatched {
-    /// The nearest match, if there is one: `entrant 102`.
-    pub fn nearest(&self) -> Option<String> {
-        match self {
-            Unmatched::Unknown { what, nearest: Some(nearest), .. } => {
-                Some(format!("{what} {nearest}"))
-            }
-            _ => None,
         }
     }
 }
@@ -78,6 +69,8 @@ pub struct Names {
 #[derive(Clone, Debug, Default)]
 struct Ids {
     shown: Vec<String>,
+    /// As they are compared.
+    keys: Vec<String>,
     places: HashMap<String, usize>,
     /// Without leading zeros; `None` for what two ids share.
     numbers: HashMap<String, Option<usize>>,
@@ -121,6 +114,7 @@ impl Ids {
             let key = folded(id, folds);
             let number = known.numbers.entry(without_zeros(&key).to_owned());
             number.and_modify(|shared| *shared = None).or_insert(Some(place));
+            known.keys.push(key.clone());
             known.places.insert(key, place);
             known.shown.push(id.to_owned());
         }
@@ -134,13 +128,13 @@ impl Ids {
         self.places.get(&key).copied().or_else(as_number)
     }
 
-    fn nearest(&self, text: &str, folds: bool) -> Option<String> {
+    fn nearest(&self, text: &str, folds: bool) -> Option<&str> {
         let text = folded(text, folds);
-        let like = |id: &String| strsim::jaro_winkler(&text, &folded(id, folds));
+        let like = |id: &String| strsim::jaro_winkler(&text, id);
         // Of equals the first.
-        let nearest = self.shown.iter().rev().map(|id| (like(id), id));
+        let nearest = self.keys.iter().enumerate().rev().map(|(place, id)| (like(id), place));
         let nearest = nearest.max_by(|(a, _), (b, _)| a.total_cmp(b));
-        nearest.filter(|(like, _)| *like >= SIMILARITY_MIN).map(|(_, id)| id.clone())
+        nearest.filter(|(like, _)| *like >= SIMILARITY_MIN).map(|(_, id)| self.shown[id].as_str())
     }
 }
 
@@ -196,17 +190,36 @@ impl Names {
             let found = groups.name(group).map_or(&b""[..], |found| found.as_bytes());
             String::from_utf8_lossy(found).into_owned()
         };
-        let find = |what: &'static str, ids: &Ids| {
-            let found = text(what);
-            ids.find(&found, self.folds).ok_or_else(|| {
-                let nearest = ids.nearest(&found, self.folds);
-                Unmatched::Unknown { what, found, nearest }
-            })
+        let [entrant, round, puzzle] = GROUPS.map(text);
+        self.owner_with(&entrant, &round, &puzzle)
+    }
+
+    /// The owner with these ids.
+    ///
+    /// # Errors
+    ///
+    /// There is no such round, puzzle or entrant.
+    pub fn owner_with(&self, entrant: &str, round: &str, puzzle: &str) -> Result<Owner, Unmatched> {
+        let unknown = |what, found: &str, round| {
+            let found = found.chars().take(FOUND_CHARS_MAX).collect();
+            Unmatched::Unknown { what, found, round }
         };
-        let round = find("round", &self.rounds)?;
-        let puzzle = find("puzzle", &self.puzzles[round])?;
-        let entrant = find("entrant", &self.entrants)?;
+        let round = self.round(round).ok_or_else(|| unknown("round", round, None))?;
+        let puzzle =
+            self.puzzle(round, puzzle).ok_or_else(|| unknown("puzzle", puzzle, Some(round)))?;
+        let entrant = self.entrant(entrant).ok_or_else(|| unknown("entrant", entrant, None))?;
         Ok(Owner { entrant, round, puzzle })
+    }
+
+    /// The nearest match of what is unknown, if there is one: `entrant 102`.
+    pub fn nearest(&self, unmatched: &Unmatched) -> Option<String> {
+        let Unmatched::Unknown { what, found, round } = unmatched else { return None };
+        let ids = match (*what, round) {
+            ("round", _) => &self.rounds,
+            ("puzzle", Some(round)) => self.puzzles.get(*round)?,
+            _ => &self.entrants,
+        };
+        Some(format!("{what} {}", ids.nearest(found, self.folds)?))
     }
 
     /// The entrant with this id.

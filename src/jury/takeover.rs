@@ -133,19 +133,22 @@ impl Jury {
     }
 
     /// Judges submissions again that were judged behind the change `after`, by definitions that were not in force
-    /// any more: they had been taken before. Returns how many judgements are others now.
+    /// any more: they had been taken before. Returns the last change that was looked at, and how many judgements
+    /// are others now.
     ///
     /// # Errors
     ///
     /// A file cannot be read, or the ledger cannot be used.
-    pub fn settle(&self, after: i64) -> Result<usize, Refused> {
+    pub fn settle(&self, after: i64) -> Result<(i64, usize), Refused> {
         let _deciding = self.deciding();
         let ledger = &self.rejudge.ledger;
-        let Some((in_force, cause)) = ledger.definitions().in_force_by()? else {
-            return Ok(0);
+        let Some((in_force, cause, since)) = ledger.definitions().in_force_by()? else {
+            return Ok((after, 0));
         };
+        let mut last_change = after.max(since);
         let mut late: BTreeMap<i64, Vec<Judged>> = BTreeMap::new();
-        for judged in ledger.changes().first_by_others(after, in_force)? {
+        for judged in ledger.changes().first_by_others(last_change, in_force)? {
+            last_change = judged.change;
             late.entry(judged.judgement.definitions).or_default().push(judged);
         }
         let (definitions, assignments) = (self.definitions.get(in_force)?, self.assignments()?);
@@ -167,6 +170,6 @@ impl Jury {
             settled += changed.len();
             ledger.changes().judge_again(cause, &changed)?;
         }
-        Ok(settled)
+        Ok((last_change, settled))
     }
 }

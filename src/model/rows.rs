@@ -70,7 +70,7 @@ fn looks_cut(folder: &[u8]) -> bool {
 
 /// Text that a spreadsheet takes for a formula gets an apostrophe in front. So does such text that
 /// already begins with one, so that texts that differ stay different.
-fn neutralised(text: &str) -> Cow<'_, str> {
+pub fn neutralised(text: &str) -> Cow<'_, str> {
     let bare = text.trim_start_matches('\'');
     if bare.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r']) {
         format!("'{text}").into()

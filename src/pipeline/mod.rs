@@ -11,3 +11,4 @@ pub mod intake;
 pub mod pool;
 pub mod publish;
 pub mod queue;
+pub mod standings;

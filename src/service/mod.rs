@@ -28,6 +28,7 @@ use crate::config::Settings;
 use crate::jury::Jury;
 use crate::pipeline::publish::Published;
 use crate::pipeline::queue::Queue;
+use crate::pipeline::standings::{Bell, LiveStandings};
 use crate::store::archive::Archive;
 use crate::store::definitions::KnownDefinitions;
 use crate::store::in_flight::InFlightJournal;
@@ -108,6 +109,8 @@ struct Shared {
     ledger: Arc<Ledger>,
     definitions: Arc<KnownDefinitions>,
     jury: Arc<Jury>,
+    live: Arc<LiveStandings>,
+    bell: Arc<Bell>,
     archive: Arc<Archive>,
     queue: Arc<Queue>,
     health: Arc<Health>,

@@ -11,6 +11,7 @@ use crate::pipeline::intake::{self, Intake, Mailbox};
 use crate::pipeline::pool;
 use crate::pipeline::publish::{self, Publisher};
 use crate::pipeline::queue::{Budget, Drain, Queue};
+use crate::pipeline::standings::{self, Files, Follower};
 use crate::store::recovery::{Recovered, leave_durable};
 use crate::store::reports::rebuild::{self, Rebuild};
 use crate::store::reports::rebuilder::{Rebuilder, SharedReports};
@@ -93,6 +94,8 @@ impl Stages {
         let publish = spawn("publish", move || publisher.run(&published))?;
         let rebuilder = rebuilder(shared);
         let rebuild = spawn("rebuild", move || rebuilder.run())?;
+        let (follower, bell) = (follower(shared), Arc::clone(&shared.bell));
+        let follow = spawn("standings", move || follower.run(&bell))?;
         let mut graders = Vec::new();
         let (open_intake, intake_opens) = oneshot::channel();
         let (batches, queue) = (Arc::clone(&grading), Arc::clone(&shared.queue));
@@ -114,6 +117,7 @@ impl Stages {
         })?;
         let (queue, reports) = (Arc::clone(&shared.queue), Arc::clone(&shared.reports));
         let (ledger, archive) = (Arc::clone(&shared.ledger), Arc::clone(&shared.archive));
+        let bell = Arc::clone(&shared.bell);
         let (send, drained) = oneshot::channel();
         spawn("supervise", move || {
             let left = intake.join().unwrap_or_default();
@@ -124,6 +128,8 @@ impl Stages {
             let committed = publish.join().unwrap_or_default() && queue.left().starved == 0;
             reports.close();
             let _ = rebuild.join();
+            bell.end();
+            let _ = follow.join();
             // What is left to the next start is known to be whole, also after a start of the system.
             if let Err(error) = leave_durable(&ledger, &archive) {
                 emit::leave_failed(&error);
@@ -170,6 +176,7 @@ fn intake_dependencies(shared: &Shared, once: bool) -> intake::Dependencies {
 }
 
 fn publish_dependencies(shared: &Shared, budget: Arc<Budget>) -> publish::Dependencies {
+    let bell = Arc::clone(&shared.bell);
     publish::Dependencies {
         ledger: Arc::clone(&shared.ledger),
         archive: Arc::clone(&shared.archive),
@@ -182,7 +189,20 @@ fn publish_dependencies(shared: &Shared, budget: Arc<Budget>) -> publish::Depend
         settings: Arc::clone(&shared.sections.publish),
         stopping: Arc::clone(&shared.stopping),
         published: Arc::clone(&shared.published),
+        on_commit: Box::new(move || bell.ring()),
     }
+}
+
+fn follower(shared: &Shared) -> Follower {
+    let (paths, jury) = (&shared.settings.paths, Arc::clone(&shared.jury));
+    Follower::new(standings::Dependencies {
+        ledger: Arc::clone(&shared.ledger),
+        live: Arc::clone(&shared.live),
+        files: Files::new(paths.reports(), paths.public()),
+        write_every: Duration::from_millis(shared.settings.event.write_every_ms),
+        settle: Box::new(move |after| Ok(jury.settle(after)?)),
+        health: Arc::clone(&shared.health),
+    })
 }
 
 fn rebuilder(shared: &Shared) -> Rebuilder {

@@ -11,6 +11,7 @@ use crate::config::{Paths, Settings};
 use crate::jury::Jury;
 use crate::model::named::dangling;
 use crate::pipeline::queue::Queue;
+use crate::pipeline::standings::LiveStandings;
 use crate::store::archive::Archive;
 use crate::store::definitions::KnownDefinitions;
 use crate::store::fail_point::Point;
@@ -70,6 +71,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     let (journal, suspects) = InFlightJournal::open(&path, settings.grade.batch_files_max)
         .map_err(|source| Error::State { path, source })?;
     let definitions = Arc::new(KnownDefinitions::new(Arc::clone(&ledger)));
+    let live = Arc::new(LiveStandings::new(Arc::clone(&ledger), Arc::clone(&definitions)));
     let jury = Arc::new(Jury::new(
         Arc::clone(&ledger),
         Arc::clone(&archive),
@@ -85,6 +87,8 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         tier,
         definitions,
         jury,
+        live,
+        bell: Arc::default(),
         ledger,
         archive,
         queue: Arc::new(Queue::new(reload::limits(&settings))),

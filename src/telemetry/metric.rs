@@ -173,6 +173,16 @@ table! {
         "Submissions that were judged again, since the event folder had changed while they were graded.";
     Counter EVENT_ERRORS, "gridmark_event_errors_total", Count, [],
         "Failures to judge submissions again, or to write the files of the event.";
+    Histogram EVENT_SCORING, "gridmark_event_scoring_seconds", Seconds, [],
+        "Time to bring the standings up to date, each time that there may be something new.";
+    Gauge EVENT_HELD, "gridmark_event_held", Count, [],
+        "Submissions that wait for staff to say whose entry they are.";
+    Gauge EVENT_DOUBTFUL, "gridmark_event_doubtful", Count, [],
+        "Entries of which nobody knows for sure whether they were in time.";
+    Gauge EVENT_PROTESTS, "gridmark_event_open_protests", Count, [],
+        "Protests that are open.";
+    Gauge EVENT_RULINGS, "gridmark_event_rulings", Count, [],
+        "Rulings that are recorded.";
     Gauge DISK_FREE, "gridmark_disk_free_bytes", Bytes, [],
         "Free bytes on the fullest disk that holds reports, archive or ledger.";
     Gauge DISK_FREE_MIN, "gridmark_disk_free_min_bytes", Bytes, [],

@@ -172,7 +172,7 @@ fn a_name_is_an_entry_whatever_its_case_its_form_and_its_zeros() {
     assert_eq!(owner("b-1/r1-p2.killer"), of(2, 1));
     let why = |name: &str| {
         let why = owner(name).expect_err(name);
-        (why.to_string(), why.nearest())
+        (why.to_string(), names.nearest(&why))
     };
     let nobody =
         |message: &str, nearest: Option<&str>| (message.to_owned(), nearest.map(str::to_owned));

@@ -22,7 +22,7 @@ const ROOMS: [&str; 11] = [
 ];
 
 /// The stages under `src/pipeline`: none of them names another.
-const STAGES: [&str; 3] = ["intake", "grading", "publish"];
+const STAGES: [&str; 4] = ["intake", "grading", "publish", "standings"];
 
 /// Packages that are used in few places, so that what they are for is decided there alone.
 const HOMES: &[(&str, &[&str])] = &[

@@ -151,7 +151,8 @@ fn print_owners(event: &Event, names: &Path) -> Result<Option<bool>, Error> {
             }
             Err(why) => {
                 all_named = false;
-                let nearest = why.nearest().map(|nearest| format!(" (nearest: {nearest})"));
+                let nearest =
+                    event.names.nearest(&why).map(|nearest| format!(" (nearest: {nearest})"));
                 let why = escape::line(&why);
                 writeln!(out, "{shown}: held: {why}{}", nearest.unwrap_or_default())
             }

@@ -246,11 +246,11 @@ fn is_id(text: &str) -> bool {
 }
 
 /// The time zone of an event.
-struct Zone(TimeZone);
+pub(super) struct Zone(pub(super) TimeZone);
 
 impl Zone {
     /// A date and time with its offset, or a local one, in milliseconds since 1970.
-    fn moment(&self, text: &str) -> Option<i64> {
+    pub(super) fn moment(&self, text: &str) -> Option<i64> {
         let timestamp = match text.parse::<Timestamp>() {
             Ok(timestamp) => timestamp,
             Err(_) => self.at(text.parse().ok()?)?,

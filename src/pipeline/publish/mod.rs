@@ -67,6 +67,8 @@ pub struct Dependencies {
     pub stopping: Arc<AtomicBool>,
     /// What has been published.
     pub published: Arc<Published>,
+    /// Called after each commit.
+    pub on_commit: Box<dyn Fn() + Send>,
 }
 
 /// What has been published since the start.
@@ -335,6 +337,7 @@ impl Publisher {
         }
         self.dependencies.queue.done(done);
         self.dependencies.budget.give(pending.results.iter().map(|result| result.rows_bytes).sum());
+        (self.dependencies.on_commit)();
     }
 
     fn quarantine(&self, claimed: &Claimed, reason: &str) {

@@ -20,17 +20,18 @@ impl StoredDefinitions<'_> {
             .read(|connection| connection.prepare_cached(IN_FORCE)?.query_row([], |row| row.get(0)))
     }
 
-    /// The number of those that are in force, if there is an event, and of the ruling that put them in force.
+    /// The number of those that are in force, if there is an event, of the ruling that put them in force, and of
+    /// the change that this was.
     ///
     /// # Errors
     ///
     /// If the ledger cannot be read.
-    pub fn in_force_by(&self) -> Result<Option<(i64, i64)>, Error> {
-        let newest = "SELECT number, ruling FROM definitions WHERE ruling IS NOT NULL
-             ORDER BY ruling DESC LIMIT 1";
+    pub fn in_force_by(&self) -> Result<Option<(i64, i64, i64)>, Error> {
+        let newest = "SELECT definitions.number, ruling, change FROM definitions
+             JOIN rulings ON rulings.number = ruling ORDER BY ruling DESC LIMIT 1";
         self.0.read(|connection| {
-            let both = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-            connection.prepare_cached(newest)?.query_row([], both).optional()
+            let all = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            connection.prepare_cached(newest)?.query_row([], all).optional()
         })
     }
 

@@ -106,17 +106,18 @@ impl Changes<'_> {
         self.judged("judgements.submission = ? ORDER BY change", submission)
     }
 
-    /// The newest judgements of all entries of a round, by submission.
+    /// The newest judgements of these submissions, as far as they have some.
     ///
     /// # Errors
     ///
     /// If the ledger cannot be read.
-    pub fn of_round(&self, round: &str) -> Result<Vec<Judged>, Error> {
-        let newest = "round = ? AND change =
-             (SELECT max(change) FROM judgements AS other
-              WHERE other.submission = judgements.submission)
-             ORDER BY judgements.submission";
-        self.judged(newest, round)
+    pub fn newest_of(&self, submissions: &[i64]) -> Result<Vec<Judged>, Error> {
+        self.0.read(|connection| {
+            let newest = format!("{JUDGED} WHERE submission = ? ORDER BY change DESC LIMIT 1");
+            let mut query = connection.prepare_cached(&newest)?;
+            let one = |id: &i64| query.query_row([id], judged_of).optional().transpose();
+            submissions.iter().filter_map(one).collect()
+        })
     }
 
     /// The newest judgements of the submissions behind this one, in their order, at most `submissions_max`.

@@ -2,8 +2,11 @@
 
 use super::labels::Takeover;
 use super::repeats::is_news;
+use crate::model::escape::with_causes;
 use crate::telemetry::metric;
+use std::error::Error;
 use std::fmt::Display;
+use std::time::Duration;
 use tracing::{error, info, warn};
 
 const TARGET: &str = "gridmark::event";
@@ -39,10 +42,33 @@ pub fn event_settled(judgements: usize) {
         "submissions that were taken before the event folder was changed are judged by it, too");
 }
 
-/// Submissions could not be judged again.
-pub fn event_settle_failed(why: &dyn Display) {
+/// Submissions could not be judged again, or the files of the event not be written. It is tried again.
+pub fn event_failed(error: &dyn Error) {
+    let why = with_causes(error);
     metric::EVENT_ERRORS.add(1);
-    if is_news("event_settle_failed", &"", why) {
-        error!(target: TARGET, %why, "cannot judge submissions by the event folder in force");
+    if is_news("event_failed", &"", &why) {
+        error!(target: TARGET, why, "the event is not up to date; this is tried again");
     }
+}
+
+/// The standings have followed all changes, in this time; these wait for staff.
+pub fn standings_followed(took: Duration, waiting: Waiting) {
+    metric::EVENT_SCORING.record(took.as_secs_f64());
+    metric::EVENT_HELD.set(waiting.held as f64);
+    metric::EVENT_DOUBTFUL.set(waiting.doubtful as f64);
+    metric::EVENT_PROTESTS.set(waiting.protests as f64);
+    metric::EVENT_RULINGS.set(waiting.rulings as f64);
+}
+
+/// What waits for staff at an event, and how many rulings there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waiting {
+    /// Submissions that are held.
+    pub held: usize,
+    /// Entries of which nobody knows whether they were in time.
+    pub doubtful: usize,
+    /// Open protests.
+    pub protests: usize,
+    /// Rulings.
+    pub rulings: usize,
 }

@@ -1,6 +1,7 @@
 //! A small tournament: an event folder that tests change, and what the ledger knows of judgements.
 
 use crate::kit::Sandbox;
+use jiff::{SignedDuration, Timestamp};
 
 /// A puzzle with one solution, and the solution.
 pub const LINE: &str =
@@ -20,6 +21,12 @@ pub fn relabelled() -> String {
         .collect()
 }
 
+/// The time so many hours ago, as rounds have it.
+pub fn hours_ago(hours: i64) -> String {
+    let moment = Timestamp::now() - SignedDuration::from_hours(hours);
+    format!("{moment:.0}")
+}
+
 /// An event folder.
 #[derive(Clone)]
 pub struct Folder {
@@ -31,7 +38,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Three entrants, and a round `r1` that started long ago and takes a year, with the puzzle `p1`.
+    /// Three entrants, and a round `r1` that started an hour ago and takes nearly a year, with the puzzle `p1`.
     pub fn new() -> Folder {
         let event = r#"
 format = 1
@@ -42,9 +49,9 @@ time_zone = "UTC"
 [[submissions.pattern]]
 path = '^(?<round>[^/]+)/(?<puzzle>[^/]+)/(?<entrant>[^/.]+)\.\w+$'
 "#;
-        let policies = "[plain]\ncredit = \"all-or-nothing\"\nwhich = \"last\"\n";
+        let policies = "[plain]\ncredit = \"all-or-nothing\"\nwhich = \"last\"\nround_to = 0.5\n";
         let round = r#"
-start = 2026-01-01T00:00:00Z
+start = START
 duration = "8000h"
 policy = "plain"
 
@@ -58,7 +65,7 @@ unique = true
             event: event.into(),
             policies: policies.into(),
             entrants: "id,name\n101,One\n102,Two\n103,Three\n".into(),
-            rounds: vec![("r1".into(), round.into())],
+            rounds: vec![("r1".into(), round.replace("START", &hours_ago(1)))],
             files: vec![("rounds/r1/p1.sdm".into(), format!("{LINE}\n"))],
         }
     }

@@ -1,4 +1,5 @@
 //! A tournament on a running service: entries, definitions that change, rulings, standings.
 
 mod kit;
+mod outputs;
 mod takeover;

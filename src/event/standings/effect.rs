@@ -1,0 +1,102 @@
+//! What the rulings in force do, looked up by what they concern.
+
+use super::super::definition::{Event, Status};
+use super::super::ruling::{Action, Place};
+use crate::model::ruling::{Ruling, in_force};
+use gridmark_core::scoring::{Adjustment, Interval, LateRuling, Void};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// What rulings do.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Effect {
+    /// By entrant, round and puzzle; of a whole round without one.
+    adjustments: HashMap<(usize, usize, Option<usize>), Vec<Adjustment>>,
+    /// Whether entries are correct.
+    pub(super) verdicts: HashMap<Place, bool>,
+    /// When entries were handed in, in milliseconds since 1970.
+    pub(super) times: HashMap<Place, i64>,
+    /// Whether entries are accepted, however late or early.
+    pub(super) late: HashMap<Place, LateRuling>,
+    /// Entries that staff have assigned.
+    pub(super) assigned: HashSet<Place>,
+    /// Puzzles that are withdrawn, by round and puzzle.
+    pub(super) void: HashMap<(usize, usize), Void>,
+    /// Whether entrants take part.
+    pub(super) statuses: HashMap<usize, Status>,
+    /// Times that do not count, by round.
+    excluded: HashMap<usize, Vec<Interval>>,
+    /// Open protests: the numbers of their rulings.
+    pub(super) protests: BTreeMap<i64, Option<usize>>,
+    /// Rounds whose freeze is over; `None` is all of them.
+    published: HashSet<Option<usize>>,
+    /// Rounds whose results are official; `None` is all of them and the event.
+    official: HashSet<Option<usize>>,
+    /// What each ruling in force does, by its place among all rulings.
+    pub(super) actions: Vec<(usize, Action)>,
+}
+
+impl Effect {
+    /// What these rulings do, given oldest first.
+    pub(super) fn of(rulings: &[Ruling], event: &Event) -> Effect {
+        let mut effect = Effect::default();
+        for ruling in in_force(rulings) {
+            // One about what is not defined any more does nothing.
+            if let Ok(action) = Action::of(&ruling.draft, event) {
+                effect.add(ruling.number, action.clone());
+                effect.actions.push(((ruling.number - 1).max(0) as usize, action));
+            }
+        }
+        effect
+    }
+
+    fn add(&mut self, number: i64, action: Action) {
+        match action {
+            Action::Points { entrant, round, puzzle, change } => {
+                self.adjustments.entry((entrant, round, puzzle)).or_default().push(change);
+            }
+            Action::Verdict { submission, correct } => {
+                _ = self.verdicts.insert(submission, correct)
+            }
+            Action::Time { submission, at_ms } => _ = self.times.insert(submission, at_ms),
+            Action::Late { submission, ruling } => _ = self.late.insert(submission, ruling),
+            Action::Void { round, puzzle, void } => _ = self.void.insert((round, puzzle), void),
+            Action::Assign { submission, .. } => _ = self.assigned.insert(submission),
+            Action::Status { entrant, status } => _ = self.statuses.insert(entrant, status),
+            Action::Exclude { round, interval } => {
+                self.excluded.entry(round).or_default().push(interval);
+            }
+            Action::Protest { round, .. } => _ = self.protests.insert(number, round),
+            Action::Close { number } => _ = self.protests.remove(&number),
+            Action::Publish { round } => _ = self.published.insert(round),
+            Action::Official { round } => _ = self.official.insert(round),
+            // These are in the judgements and definitions that they caused.
+            Action::Accept { .. } | Action::Dismiss { .. } | Action::Undo { .. } => {}
+            Action::Takeover | Action::Regrade => {}
+        }
+    }
+
+    /// What changes the points of an entrant for a puzzle, or for a whole round.
+    pub(super) fn adjustments(
+        &self,
+        entrant: usize,
+        round: usize,
+        puzzle: Option<usize>,
+    ) -> &[Adjustment] {
+        self.adjustments.get(&(entrant, round, puzzle)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The times that do not count in a round.
+    pub(super) fn excluded(&self, round: usize) -> &[Interval] {
+        self.excluded.get(&round).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the results of a round are official.
+    pub(super) fn is_official(&self, round: usize) -> bool {
+        self.official.contains(&None) || self.official.contains(&Some(round))
+    }
+
+    /// Whether the freeze of a round is over by a ruling.
+    pub(super) fn is_published(&self, round: usize) -> bool {
+        self.published.contains(&None) || self.published.contains(&Some(round))
+    }
+}

@@ -1,0 +1,278 @@
+//! Tables: who stands where in a round and in the event, for staff and for the public.
+
+use super::effect::Effect;
+use super::{Score, Standings};
+use crate::event::definition::Status;
+use gridmark_core::scoring::{
+    Contender, Listing, Overall, Place, Points, RoundResult, TieBreak, rank,
+};
+use std::collections::HashMap;
+
+/// The place of an entrant in a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Which entrant, as an index.
+    pub entrant: usize,
+    /// The rank, from 1, if they have one.
+    pub rank: Option<u32>,
+    /// The rank among those of the same category.
+    pub group_rank: Option<u32>,
+    /// Whether they take part.
+    pub status: Status,
+    /// The total.
+    pub total: Points,
+    /// What time that was left earned.
+    pub bonus: Points,
+    /// What wrong tries and overtime cost.
+    pub penalty: Points,
+    /// When the total grew last, in milliseconds since 1970.
+    pub last_gain_at_ms: Option<i64>,
+    /// The points for each puzzle of the round, or the total of each round of the event; none for what was not
+    /// handed in.
+    pub parts: Vec<Option<Points>>,
+}
+
+/// A table, best first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// How far the results have come.
+    pub state: State,
+    /// Everybody on the roster.
+    pub rows: Vec<Row>,
+}
+
+/// How far results have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Somebody may still hand in.
+    Running,
+    /// They may change.
+    Provisional,
+    /// Somebody has made them official.
+    Official,
+}
+
+impl State {
+    /// The word, as it stands in standings.
+    pub const fn word(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Provisional => "provisional",
+            State::Official => "official",
+        }
+    }
+}
+
+/// What the public may see of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Nothing: it has not started.
+    Nothing,
+    /// What was handed in, and ruled, up to this moment, in milliseconds since 1970.
+    Until(i64),
+    /// Everything.
+    All,
+}
+
+impl Standings {
+    /// What the public may see of a round at a moment. Everything that is for the public asks this.
+    pub fn shown(&self, round: usize, now_ms: i64) -> Shown {
+        let definition = &self.event.rounds[round];
+        if self.effect.is_official(round) || self.effect.is_published(round) {
+            return Shown::All;
+        }
+        let own = definition.times.values().filter_map(|times| times.start_ms);
+        if now_ms < own.fold(definition.start_ms, i64::min) {
+            return Shown::Nothing;
+        }
+        let freeze = self
+            .event
+            .freeze_before_end_ms
+            .map(|before| definition.end_ms().saturating_sub_unsigned(before));
+        match freeze {
+            Some(freeze_ms) if now_ms >= freeze_ms => Shown::Until(freeze_ms),
+            _ => Shown::All,
+        }
+    }
+
+    /// How far a round has come at a moment.
+    pub fn state(&self, round: usize, now_ms: i64) -> State {
+        if self.effect.is_official(round) {
+            return State::Official;
+        }
+        let definition = &self.event.rounds[round];
+        let grace_ms = self.grace_ms(round);
+        let excluded = self.effect.excluded(round);
+        let runs = |entrant: usize| {
+            let clock = definition.clock(entrant, excluded);
+            clock.left_ms(now_ms).saturating_add(grace_ms) >= 0
+        };
+        // Those who are not on the sheet of times have the clock of the round.
+        let others = (0..self.event.entrants.len()).find(|one| !definition.times.contains_key(one));
+        let of_sheet = definition.times.keys().copied();
+        if of_sheet.chain(others).any(runs) { State::Running } else { State::Provisional }
+    }
+
+    /// How far the event has come at a moment.
+    pub fn event_state(&self, now_ms: i64) -> State {
+        let rounds = 0..self.event.rounds.len();
+        rounds.map(|round| self.state(round, now_ms)).min().unwrap_or(State::Running)
+    }
+
+    /// The table of a round, for staff.
+    pub fn round(&self, round: usize, now_ms: i64) -> Table {
+        self.table(self.state(round, now_ms), &self.scores[round], |score| score.puzzles.clone())
+    }
+
+    /// The table of the event, for staff.
+    pub fn overall(&self, now_ms: i64) -> Table {
+        let scores: Vec<_> = self.scores.iter().map(|scores| Some(&scores[..])).collect();
+        self.overall_of(&scores, now_ms)
+    }
+
+    /// The table of a round, as far as the public may see it; nothing before it starts.
+    pub fn public_round(&self, round: usize, now_ms: i64) -> Option<Table> {
+        let scores = self.public_scores(round, now_ms)?;
+        Some(self.table(self.state(round, now_ms), &scores, |score| score.puzzles.clone()))
+    }
+
+    /// The table of the event, as far as the public may see it.
+    pub fn public_overall(&self, now_ms: i64) -> Table {
+        let rounds = 0..self.event.rounds.len();
+        let scores: Vec<_> = rounds.map(|round| self.public_scores(round, now_ms)).collect();
+        let scores: Vec<_> = scores.iter().map(Option::as_deref).collect();
+        self.overall_of(&scores, now_ms)
+    }
+
+    /// The scores of a round as far as the public may see them.
+    fn public_scores(&self, round: usize, now_ms: i64) -> Option<Vec<Score>> {
+        match self.shown(round, now_ms) {
+            Shown::Nothing => None,
+            Shown::All => Some(self.scores[round].clone()),
+            Shown::Until(until_ms) => {
+                let ruled = self.rulings.iter().take_while(|ruling| ruling.at_ms <= until_ms);
+                let effect = Effect::of(&ruled.cloned().collect::<Vec<_>>(), &self.event);
+                let entrants = 0..self.event.entrants.len();
+                let score = |entrant| self.score(round, entrant, &effect, Some(until_ms));
+                Some(entrants.map(score).collect())
+            }
+        }
+    }
+
+    fn table(
+        &self,
+        state: State,
+        scores: &[Score],
+        parts: impl Fn(&Score) -> Vec<Option<Points>>,
+    ) -> Table {
+        let places = self.rank(scores);
+        let row = |place: &Place| {
+            let score = &scores[place.contender];
+            Row {
+                entrant: place.contender,
+                rank: place.rank,
+                group_rank: place.group_rank,
+                status: self.status(place.contender),
+                total: score.total,
+                bonus: score.bonus,
+                penalty: score.penalty,
+                last_gain_at_ms: score.last_gain.map(|gain| gain.at_ms),
+                parts: parts(score),
+            }
+        };
+        Table { state, rows: places.iter().map(row).collect() }
+    }
+
+    /// The places of entrants with these scores in a round.
+    fn rank(&self, scores: &[Score]) -> Vec<Place> {
+        let groups = self.groups();
+        let contenders: Vec<Contender> = (scores.iter().zip(&groups).enumerate())
+            .map(|(entrant, (score, group))| Contender {
+                listing: listing(self.status(entrant)),
+                group: *group,
+                total: score.total,
+                gain_ms: score.last_gain.map(|gain| gain.elapsed_ms),
+                round_ranks: Vec::new(),
+            })
+            .collect();
+        let by: Vec<TieBreak> = self.event.break_by.clone();
+        rank(&contenders, &by)
+    }
+
+    /// The table of the event from the scores of its rounds, of which some may be missing.
+    fn overall_of(&self, rounds: &[Option<&[Score]>], now_ms: i64) -> Table {
+        let count = self.event.entrants.len();
+        let mut results: Vec<Vec<RoundResult>> = vec![Vec::with_capacity(rounds.len()); count];
+        let mut parts: Vec<Vec<Option<Points>>> = vec![Vec::with_capacity(rounds.len()); count];
+        for scores in rounds {
+            let Some(scores) = scores else {
+                parts.iter_mut().for_each(|parts| parts.push(None));
+                continue;
+            };
+            let mut ranks = vec![None; count];
+            for place in self.rank(scores) {
+                ranks[place.contender] = place.rank;
+            }
+            for (entrant, score) in scores.iter().enumerate() {
+                let took_part =
+                    score.puzzles.iter().any(Option::is_some) || score.total != Points::ZERO;
+                results[entrant].push(RoundResult {
+                    total: score.total,
+                    // Who handed in nothing has no place in the round that could earn something.
+                    rank: ranks[entrant].filter(|_| took_part),
+                    last_gain: score.last_gain,
+                });
+                parts[entrant].push(took_part.then_some(score.total));
+            }
+        }
+        let groups = self.groups();
+        let overall: Overall = self.event.overall;
+        let contenders: Vec<Contender> = (results.iter().zip(&groups).enumerate())
+            .map(|(entrant, (results, group))| {
+                overall.contender(listing(self.status(entrant)), *group, results)
+            })
+            .collect();
+        let sum = |entrant: usize, of: fn(&Score) -> Points| -> Points {
+            rounds.iter().flatten().map(|scores| of(&scores[entrant])).sum()
+        };
+        let row = |place: &Place| {
+            let entrant = place.contender;
+            let gains = results[entrant].iter().filter_map(|result| result.last_gain);
+            Row {
+                entrant,
+                rank: place.rank,
+                group_rank: place.group_rank,
+                status: self.status(entrant),
+                total: contenders[entrant].total,
+                bonus: sum(entrant, |score| score.bonus),
+                penalty: sum(entrant, |score| score.penalty),
+                last_gain_at_ms: gains.map(|gain| gain.at_ms).max(),
+                parts: std::mem::take(&mut parts[entrant].clone()),
+            }
+        };
+        let places = rank(&contenders, &self.event.break_by);
+        Table { state: self.event_state(now_ms), rows: places.iter().map(row).collect() }
+    }
+
+    /// The category of each entrant, as a number.
+    fn groups(&self) -> Vec<Option<u32>> {
+        let mut known: HashMap<&str, u32> = HashMap::new();
+        let groups = self.event.entrants.iter().map(|entrant| {
+            if entrant.group.is_empty() {
+                return None;
+            }
+            let next = known.len() as u32;
+            Some(*known.entry(&entrant.group).or_insert(next))
+        });
+        groups.collect()
+    }
+}
+
+/// Where entrants of this status stand in a list.
+const fn listing(status: Status) -> Listing {
+    match status {
+        Status::In => Listing::Ranked,
+        Status::Unofficial => Listing::Unofficial,
+        Status::Dns | Status::Dq | Status::Withdrawn => Listing::Out,
+    }
+}
