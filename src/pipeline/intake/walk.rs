@@ -103,7 +103,7 @@ impl Walk {
                     return Some(entry);
                 }
                 Step::Folder(folder) => self.add_folder(folder),
-                Step::Nothing => {}
+                Step::Denied(_) | Step::Nothing => {}
                 Step::Over => drop(self.turns.pop_front()),
             }
         }
@@ -120,6 +120,8 @@ impl Walk {
 enum Step {
     Found(Entry),
     Folder(Name),
+    /// The folder that is being read may be listed and not entered.
+    Denied(io::Error),
     Nothing,
     Over,
 }
@@ -146,14 +148,11 @@ impl Turn {
                         Step::Nothing
                     }
                     Step::Folder(folder) => self.enter(folder, guide),
+                    Step::Denied(error) => self.fail(error),
                     step => step,
                 }
             }
-            Some(Err(error)) => {
-                let folder = folder.clone();
-                self.open.pop();
-                Step::Found(Entry::Failed(folder, error))
-            }
+            Some(Err(error)) => self.fail(error),
             None => {
                 self.open.pop();
                 match self.deeper.pop() {
@@ -161,6 +160,14 @@ impl Turn {
                     None => Step::Nothing,
                 }
             }
+        }
+    }
+
+    /// Gives up the folder that is being read.
+    fn fail(&mut self, error: io::Error) -> Step {
+        match self.open.pop() {
+            Some((folder, _)) => Step::Found(Entry::Failed(folder, error)),
+            None => Step::Nothing,
         }
     }
 
@@ -231,6 +238,7 @@ fn classify(name: Name, entry: &DirEntry, guide: &impl Guide) -> Step {
             Some(reason) => ignored(name, reason),
             None => Step::Nothing,
         },
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Step::Denied(error),
         Err(_) => Step::Nothing,
     }
 }

@@ -517,3 +517,31 @@ fn a_second_name_of_a_file_that_appears_while_the_service_is_down_is_noticed() {
     assert_handed_in(&sandbox, &rows, "second", linked, "change");
     assert_handed_in(&sandbox, &rows, "alone", alone, "");
 }
+
+/// Names in it can be read, and nothing else.
+#[test]
+fn a_folder_that_may_be_listed_and_not_entered_counts_as_unreadable() {
+    let mut sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("inbox")).unwrap();
+    if !sandbox.run_as_nobody() {
+        return;
+    }
+    sandbox.start();
+    fs::create_dir(sandbox.path("inbox/team")).unwrap();
+    set_mode(&sandbox, "inbox/team", 0o744);
+    sandbox.write("inbox/team/p", hexudoku(1));
+    sandbox.write("inbox/team/q", hexudoku(2));
+    let written = changed_ms(&sandbox, "inbox/team/p");
+    let_pass(&sandbox, 1_200);
+    sandbox.wait_until("it is reported", |sandbox| {
+        sandbox.service().metrics().of("gridmark_scan_errors_total") >= 1.0
+    });
+    assert!(sandbox.service().log().contains("cannot read a folder of the inbox"));
+    set_mode(&sandbox, "inbox/team/q", 0o640);
+    set_mode(&sandbox, "inbox/team/q", 0o644);
+    set_mode(&sandbox, "inbox/team", 0o755);
+    std::os::unix::fs::chown(sandbox.path("inbox/team"), Some(65_534), None).unwrap();
+    let rows = sandbox.wait_for(2);
+    assert_handed_in(&sandbox, &rows, "team/p", written, "");
+    assert_eq!(doubt(&sandbox, "team/q"), "change");
+}
