@@ -277,6 +277,7 @@ impl Claiming {
             .map(|ready| Candidate {
                 name: ready.name.clone(),
                 signature: ready.state.signature,
+                changed: ready.state.changed,
                 handed_in: ready.handed_in,
                 ready: ready.since,
                 though_open: ready.though_open,
@@ -358,7 +359,7 @@ impl Claiming {
                 continue;
             }
             // It may have been hidden meanwhile, which set its change time.
-            left.push(returned(ready, claimed));
+            left.push(self.returned(claimed));
             settling.retry_later(&ready.name, Instant::now(), pause, why);
         }
         // A fault of one file or folder of the inbox stops nobody else from being graded.
@@ -408,8 +409,7 @@ impl Claiming {
                 }
                 // It has its name in the inbox again.
                 Ok(Taken::Occupied) => {
-                    let inode = claimed.seen.map_or(0, |seen| seen.identity.1);
-                    left.push(ledger::Returned { id: claimed.id, name: claimed.name, inode });
+                    left.push(self.returned(&claimed));
                     continue;
                 }
                 Err(error) => error.to_string(),
@@ -426,7 +426,13 @@ impl Claiming {
     pub(super) fn release_claimed(&mut self) {
         let batch = std::mem::take(&mut self.claimed);
         let left = batch.files.iter().zip(&batch.claims);
-        let left: Vec<_> = left.map(|(ready, claimed)| returned(ready, claimed)).collect();
+        let left: Vec<_> = left
+            .map(|(ready, claimed)| {
+                let FileState { signature, changed, .. } = ready.state;
+                let inode = signature.identity.1;
+                ledger::Returned { id: claimed.id, name: claimed.name.clone(), inode, changed }
+            })
+            .collect();
         self.release(&[], &left);
     }
 
@@ -519,6 +525,12 @@ impl Claiming {
         self.finish_put_backs(moved, settling);
     }
 
+    /// A file that has its name in the inbox again, or still, though it was claimed.
+    fn returned(&self, claimed: &Claimed) -> ledger::Returned {
+        let (inode, changed) = self.archive.inode_in_inbox(&claimed.name);
+        ledger::Returned { id: claimed.id, name: claimed.name.clone(), inode, changed }
+    }
+
     fn finish_put_backs(&mut self, moved: Vec<Claimed>, settling: &mut Settling) {
         if moved.is_empty() && self.unreleased.is_empty() {
             return;
@@ -527,9 +539,8 @@ impl Claiming {
             let path = self.archive.inbox().join(claimed.name.as_path());
             // What is not a file any more is left to the next scan.
             let found = path.symlink_metadata().ok().filter(Metadata::is_file);
-            let inode = found.as_ref().map_or(0, |found| FileState::of(found).signature.identity.1);
-            let id = claimed.id;
-            self.unreleased.push(ledger::Returned { id, name: claimed.name.clone(), inode });
+            let returned = self.returned(claimed);
+            self.unreleased.push(returned);
             if let Some(found) = found {
                 settling.put_back(claimed.name.clone(), FileState::of(&found), Instant::now());
             }
@@ -551,12 +562,6 @@ impl Claiming {
         }
         self.queue.done(moved.iter().map(|claimed| claimed.id));
     }
-}
-
-/// A file that stays in the inbox though it was claimed.
-fn returned(ready: &Ready, claimed: &Claimed) -> ledger::Returned {
-    let (_, inode) = ready.state.signature.identity;
-    ledger::Returned { id: claimed.id, name: claimed.name.clone(), inode }
 }
 
 /// Whether the disk is full or cannot be written, so that the fault is not one file's.

@@ -198,6 +198,13 @@ impl Archive {
         path.symlink_metadata().ok().map(|found| Signature::of(&found))
     }
 
+    /// The inode of the file with this name in the inbox, and when that changed last, in seconds and nanoseconds
+    /// since 1970; zeros if there is none.
+    pub fn inode_in_inbox(&self, name: &Name) -> (u64, (i64, i64)) {
+        let found = self.inbox.join(name.as_path()).symlink_metadata();
+        found.map_or_else(|_| (0, (0, 0)), |it| (it.ino(), (it.ctime(), it.ctime_nsec())))
+    }
+
     /// Removes the name in the inbox of a file that is in the archive too.
     ///
     /// # Errors

@@ -20,6 +20,8 @@ pub struct Candidate {
     pub name: Name,
     /// Its state in the inbox. By its inode a start finds out whether it was moved.
     pub signature: Signature,
+    /// When its inode changed last, seconds and nanoseconds since 1970.
+    pub changed: (i64, i64),
     /// When it arrived.
     pub handed_in: HandedIn,
     /// When it was ready.
@@ -51,6 +53,8 @@ pub struct Returned {
     pub name: Name,
     /// Its inode there.
     pub inode: u64,
+    /// When that had changed last, seconds and nanoseconds since 1970.
+    pub changed: (i64, i64),
 }
 
 impl Claims<'_> {
@@ -165,11 +169,12 @@ impl Claims<'_> {
         self.0.transaction(|transaction| {
             let mut keep = transaction.prepare_cached(
                 "INSERT OR REPLACE INTO returned
-                 SELECT name, ?2, handed_in_at, doubt, bytes, modified_s, modified_ns
+                 SELECT name, ?2, handed_in_at, doubt, bytes, modified_s, modified_ns, ?3, ?4
                  FROM submissions WHERE id = ?1",
             )?;
             for file in files {
-                keep.execute(params![file.id, file.inode as i64])?;
+                let (s, ns) = file.changed;
+                keep.execute(params![file.id, file.inode as i64, s, ns])?;
             }
             release(transaction, files.iter().map(|file| file.id))
         })
@@ -259,7 +264,10 @@ fn first_handed_in(
     let returned = transaction
         .prepare_cached("DELETE FROM returned WHERE name = ? RETURNING *")?
         .query_row([&file.name], |row| {
-            Ok((is_inode(file, row)?, is_unchanged(file, row)?, handed_in(row)?))
+            // Size and time may be those that it had, though its content is another.
+            let changed = (row.get("changed_s")?, row.get("changed_ns")?);
+            let is_unchanged = changed == file.changed && is_unchanged(file, row)?;
+            Ok((is_inode(file, row)?, is_unchanged, handed_in(row)?))
         })
         .optional()?;
     if let Some((true, is_unchanged, first)) = returned {

@@ -129,7 +129,9 @@ const STEPS: [&str; 1] = ["
         doubt TEXT,
         bytes INTEGER NOT NULL,       -- what it was when it was taken
         modified_s INTEGER NOT NULL,
-        modified_ns INTEGER NOT NULL
+        modified_ns INTEGER NOT NULL,
+        changed_s INTEGER NOT NULL,   -- when its inode had changed last when it was put back
+        changed_ns INTEGER NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE clock (              -- one row: what the clocks showed when the service started
         boot_id TEXT NOT NULL,        -- the run of the system

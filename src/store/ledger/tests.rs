@@ -14,6 +14,7 @@ fn candidate(name: &[u8]) -> Candidate {
     Candidate {
         name: Name::from_bytes(name),
         signature: Signature::for_tests(100),
+        changed: (8, 9),
         handed_in: HandedIn { at_ms: 4, doubt: None },
         ready: Instant::now(),
         though_open: false,
@@ -254,7 +255,8 @@ fn a_file_that_was_put_back_or_handed_in_again_keeps_its_first_time_of_arrival()
     let moved = HandedIn { at_ms: 70, doubt: Some(Doubt::Move) };
     let later = |signature| Candidate { handed_in: moved, signature, ..candidate(b"p") };
     let put_back = |claimed: &Claimed, inode| {
-        let returned = Returned { id: claimed.id, name: claimed.name.clone(), inode };
+        let returned =
+            Returned { id: claimed.id, name: claimed.name.clone(), inode, changed: (8, 9) };
         ledger.claims().release_returned(&[returned]).expect("released");
     };
     let signature = Signature::for_tests(100);
@@ -265,7 +267,11 @@ fn a_file_that_was_put_back_or_handed_in_again_keeps_its_first_time_of_arrival()
     put_back(first, signature.identity.1);
     let second = &take(&ledger, &[later(signature)], 100)[0];
     assert_eq!((second.attempt, handed_in(&ledger, second)), (1, certain));
-    // It is not what it was then.
+    // It is not what it was then, or was changed so that this does not show.
+    put_back(second, signature.identity.1);
+    let other = Candidate { changed: (8, 10), ..later(signature) };
+    let second = &take(&ledger, &[other], 100)[0];
+    assert_eq!((second.attempt, handed_in(&ledger, second)), (1, changed));
     put_back(second, signature.identity.1);
     let longer = Signature { bytes: 101, ..signature };
     let third = &take(&ledger, &[later(longer)], 100)[0];

@@ -150,11 +150,10 @@ pub fn recover(
     sync(archive, again.iter().chain(put_back.iter().map(|claim| &claim.claimed)))?;
     let returned: Vec<Returned> = put_back
         .into_iter()
-        .map(|OpenClaim { claimed, inode, .. }| {
+        .map(|OpenClaim { claimed, .. }| {
             // A copy has another inode than the file that was claimed.
-            let there = archive.signature_in_inbox(&claimed.name);
-            let inode = there.map_or(inode, |there| there.identity.1);
-            Returned { id: claimed.id, name: claimed.name, inode }
+            let (inode, changed) = archive.inode_in_inbox(&claimed.name);
+            Returned { id: claimed.id, name: claimed.name, inode, changed }
         })
         .collect();
     ledger.claims().release_returned(&returned)?;

@@ -6,6 +6,7 @@ use crate::store::reports::rebuild::Rebuild;
 use gridmark_core::Kind;
 use gridmark_core::judge::Tier;
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -43,6 +44,7 @@ impl Room {
         let candidate = Candidate {
             name: Name::from_bytes(name.as_bytes()),
             signature: Signature::of(&metadata),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
             handed_in: HandedIn { at_ms: 1, doubt: None },
             ready: Instant::now(),
             though_open: false,
@@ -203,7 +205,6 @@ fn rows_of_a_file_that_is_longer_than_its_claim_and_in_progress_are_rebuilt() {
 
 #[test]
 fn a_report_with_the_same_bytes_is_replaced_by_what_was_synced() {
-    use std::os::unix::fs::MetadataExt;
     let room = Room::new();
     let report = Name::from_bytes(*b"loose.csv");
     room.ledger.reports().introduce(std::slice::from_ref(&report), false).expect("introduced");

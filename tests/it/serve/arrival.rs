@@ -545,3 +545,35 @@ fn a_folder_that_may_be_listed_and_not_entered_counts_as_unreadable() {
     assert_handed_in(&sandbox, &rows, "team/p", written, "");
     assert_eq!(doubt(&sandbox, "team/q"), "change");
 }
+
+/// What the service cannot take yet may be replaced meanwhile, by as many bytes with the same time.
+#[test]
+fn a_file_that_is_replaced_before_it_can_be_taken_is_in_doubt() {
+    let mut sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("inbox")).unwrap();
+    if !sandbox.run_as_nobody() {
+        return;
+    }
+    sandbox.start();
+    // Nobody but its owner may move files out of this folder.
+    for name in ["team/same", "team/other"] {
+        sandbox.write(Path::new("inbox").join(name), hexudoku(1));
+    }
+    let paths = ["inbox/team/same", "inbox/team/other"];
+    let dropped = paths.map(|path| changed_ms(&sandbox, path));
+    sandbox.wait_until("they could not be taken", |sandbox| {
+        sandbox.service().metrics().of("gridmark_claim_errors_total") >= 2.0
+    });
+    let modified = sandbox.path(paths[1]).metadata().unwrap().modified().unwrap();
+    let other = hexudoku(2);
+    assert_eq!(other.len(), hexudoku(1).len());
+    fs::write(sandbox.path(paths[1]), other).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(sandbox.path(paths[1])).unwrap();
+    file.set_modified(modified).unwrap();
+    drop(file);
+    std::os::unix::fs::chown(sandbox.path("inbox/team"), Some(65_534), None).unwrap();
+    let rows = sandbox.wait_for(2);
+    assert_handed_in(&sandbox, &rows, "team/same", dropped[0], "");
+    assert_handed_in(&sandbox, &rows, "team/other", dropped[1], "change");
+    assert_eq!(row(&rows, "team/other").get("filled"), "2");
+}

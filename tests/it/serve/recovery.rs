@@ -139,7 +139,7 @@ fn a_newer_file_of_the_same_name_is_the_next_attempt() {
 #[test]
 fn a_failed_submission_is_moved_into_quarantine_later() {
     let mut left = Left::new();
-    let failed = "INSERT INTO rules VALUES (1, 1, 4096, 16, 1);
+    let failed = "INSERT INTO rules VALUES (1, 1, 4096, 16, 1, NULL);
         INSERT INTO submissions (name, attempt, archived_as, report, handed_in_at, received_at,
             graded_at, bytes, state, step, rules, inode, modified_s, modified_ns)
         VALUES ('p', 2, 'p~2', 'loose.csv', 1, 1, 1, 1, 'failed', 1, 1, 1, 0, 0)";

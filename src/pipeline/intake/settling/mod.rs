@@ -57,7 +57,7 @@ pub(super) struct FileState {
     /// Identifies the file and its content.
     pub(super) signature: Signature,
     /// Change time of the inode, in seconds and nanoseconds since 1970.
-    changed: (i64, i64),
+    pub(super) changed: (i64, i64),
     /// Whether it has other names, so that it may have arrived without being written.
     linked: bool,
 }
