@@ -165,12 +165,6 @@ impl Definitions {
         }
     }
 
-    /// The owner with the ids of an entry.
-    pub fn owner_of(&self, entry: &Entry) -> Option<Owner> {
-        let Entry { entrant, round, puzzle } = entry;
-        self.event.names.owner_with(entrant, round, puzzle).ok()
-    }
-
     /// The registered puzzle with these ids.
     pub fn puzzle(&self, round: &str, puzzle: &str) -> Option<&Puzzle> {
         let round = self.event.rounds.iter().find(|known| known.id == round)?;

@@ -4,15 +4,18 @@
 //! it causes, or not at all. One decision is made at a time, against what is known then. The service makes them
 //! while it runs; with the service stopped a command makes them by the same functions.
 
+mod regrade;
 mod rejudge;
+mod rule;
 mod takeover;
 
+pub use regrade::{Preview, What};
 pub use rejudge::{Assigned, Assignments, Rejudge};
-pub use takeover::{TAKEOVER, TakenOver};
+pub use takeover::TakenOver;
 
 use crate::event::Problem;
-use crate::model::ruling::in_force;
-use crate::model::submission::{Entry, Rules};
+use crate::model::submission::Rules;
+use crate::pipeline::standings::LiveStandings;
 use crate::store::archive::Archive;
 use crate::store::definitions::{self, KnownDefinitions};
 use crate::store::ledger::{self, Ledger};
@@ -23,6 +26,7 @@ use std::time::Duration;
 pub struct Jury {
     rejudge: Rejudge,
     definitions: Arc<KnownDefinitions>,
+    live: Arc<LiveStandings>,
     /// How long the proof of a puzzle may take.
     prove_time_max: Duration,
     /// Held while a decision is made.
@@ -37,6 +41,21 @@ pub enum Refused {
     /// The event folder is wrong.
     #[error("the event folder is wrong: {}", .0.first().map_or_else(String::new, ToString::to_string))]
     Folder(Vec<Problem>),
+    /// There is no event.
+    #[error("there is no event: put its folder into its place, and reload")]
+    NoEvent,
+    /// A ruling is not possible.
+    #[error("{0}")]
+    Ruling(String),
+    /// An official result would change.
+    #[error(
+        "the results of round {round} are official, and this would change them: undo the ruling that made \
+         them official first"
+    )]
+    Official {
+        /// The round.
+        round: String,
+    },
     /// The definitions in force cannot be had.
     #[error(transparent)]
     Definitions(#[from] definitions::Error),
@@ -54,6 +73,7 @@ impl Jury {
         ledger: Arc<Ledger>,
         archive: Arc<Archive>,
         definitions: Arc<KnownDefinitions>,
+        live: Arc<LiveStandings>,
         rules: Rules,
         prove_time_max: Duration,
     ) -> Jury {
@@ -61,6 +81,7 @@ impl Jury {
         Jury {
             rejudge,
             definitions,
+            live,
             prove_time_max,
             deciding: Mutex::default(),
             unjudged_up_to: Mutex::default(),
@@ -73,33 +94,5 @@ impl Jury {
 
     fn deciding(&self) -> MutexGuard<'_, ()> {
         self.deciding.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What rulings in force say about whose entries submissions are.
-    fn assignments(&self) -> Result<Assignments, ledger::Error> {
-        let rulings = self.rejudge.ledger.changes().rulings()?;
-        let mut assignments = Assignments::new();
-        for ruling in in_force(&rulings) {
-            let draft = &ruling.draft;
-            let Some(place) = draft.submission.clone().zip(draft.attempt) else { continue };
-            let entry = match (&draft.entrant, &draft.round, &draft.puzzle) {
-                (Some(entrant), Some(round), Some(puzzle)) => Some(Entry {
-                    entrant: entrant.clone(),
-                    round: round.clone(),
-                    puzzle: puzzle.clone(),
-                }),
-                _ => None,
-            };
-            match (draft.action.as_str(), entry) {
-                ("assign", Some(entry)) => {
-                    assignments.insert(place, Assigned::To(entry, draft.case.unwrap_or(1)));
-                }
-                ("dismiss", _) => {
-                    assignments.insert(place, Assigned::Nobody);
-                }
-                _ => {}
-            }
-        }
-        Ok(assignments)
     }
 }

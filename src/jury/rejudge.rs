@@ -47,13 +47,13 @@ pub enum Error {
 /// Whose entry a submission is by rulings, instead of by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assigned {
-    /// Somebody's: entrant, round and puzzle by their ids, and which grid of the file.
-    To(crate::model::submission::Entry, u64),
+    /// Somebody's, and which grid of the file it is.
+    To(Owner, u64),
     /// Nobody's.
     Nobody,
 }
 
-/// What rulings say about whose entries submissions are, by name and attempt.
+/// What rulings say about whose entries submissions are, by the event that they are judged by.
 pub type Assignments = HashMap<(Name, u32), Assigned>;
 
 /// What submissions are judged again from.
@@ -116,11 +116,8 @@ impl Rejudge {
                 let (definitions, outcome) = (definitions.number(), Outcome::Dismissed);
                 return Ok(Some(Judgement { definitions, entry: None, outcome }));
             }
-            Some(Assigned::To(entry, case)) => {
-                // An entrant, round or puzzle that is gone leaves it as it is by its name.
-                if let Some(owner) = definitions.owner_of(entry) {
-                    return self.assigned(record, definitions, owner, *case).map(Some);
-                }
+            Some(Assigned::To(owner, case)) => {
+                return self.assigned(record, definitions, *owner, *case).map(Some);
             }
             None => {}
         }
@@ -200,7 +197,7 @@ pub fn outdated<'a>(
         let place = (judged.name.clone(), judged.attempt);
         let owner = match assignments.get(&place) {
             Some(Assigned::Nobody) => return false,
-            Some(Assigned::To(entry, _)) => after.owner_of(entry),
+            Some(Assigned::To(owner, _)) => Some(*owner),
             None => after.event().names.owner(&judged.name).ok(),
         };
         match (&judged.judgement.entry, owner) {

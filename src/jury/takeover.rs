@@ -5,8 +5,9 @@
 //! nobody has seen a mark of theirs.
 
 use super::rejudge::outdated;
-use super::{Jury, Refused};
-use crate::event::{Definitions, Folder, Source};
+use super::rule::assignments;
+use super::{Assignments, Jury, Refused};
+use crate::event::{Definitions, Folder, Source, TAKEOVER};
 use crate::model::ruling::Draft;
 use crate::model::submission::{Judged, Judgement};
 use crate::store::ledger::Decision;
@@ -14,9 +15,6 @@ use std::collections::{BTreeMap, HashSet};
 
 /// How many submissions are looked through at a time.
 const PAGE: usize = 10_000;
-
-/// The action of the ruling that a takeover is recorded as.
-pub const TAKEOVER: &str = "takeover";
 
 /// What became of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +63,7 @@ impl Jury {
         let accepted = current.iter().flat_map(Source::accepted).cloned().collect();
         let (source, event) =
             Source::prove(folder, accepted, self.prove_time_max).map_err(Refused::Folder)?;
-        let number = stored.stage(&source)?;
+        let number = stored.number_of(&source)?;
         let definitions = Definitions::of(number, event);
         let effect = match in_force {
             Some(before) => self.effect(before, &definitions)?,
@@ -73,18 +71,14 @@ impl Jury {
         };
         let changes_entries = effect.before.iter().any(|judged| judged.judgement.entry.is_some());
         if changes_entries {
+            stored.stage(&source)?;
             return Ok(TakenOver::Staged { judgements: effect.after.len() });
         }
+        if let Some(before) = in_force {
+            self.keeps_official(before, &definitions, &effect.after, now_ms)?;
+        }
         let matched = effect.after.len();
-        let draft = Draft {
-            by: "gridmark".into(),
-            role: "service".into(),
-            via: via.to_owned(),
-            action: TAKEOVER.into(),
-            value: Some(blake3::Hash::from_bytes(source.hash()).to_hex().to_string()),
-            reason: "the event folder was changed".into(),
-            ..Draft::default()
-        };
+        let draft = draft_of_takeover(&source, via);
         let decision = Decision { draft, judgements: effect.after, source: Some(source) };
         self.rejudge.ledger.changes().record(&[decision], now_ms)?;
         if in_force.is_none() {
@@ -100,7 +94,8 @@ impl Jury {
         definitions: &Definitions,
     ) -> Result<Vec<(i64, Judgement)>, Refused> {
         let ledger = &self.rejudge.ledger;
-        let assignments = self.assignments()?;
+        let rulings = ledger.changes().rulings()?;
+        let assignments = assignments(&rulings, definitions.event());
         let (mut judgements, mut after) = (Vec::new(), 0);
         loop {
             let ids = ledger.changes().unjudged(after, last, PAGE)?;
@@ -115,16 +110,26 @@ impl Jury {
 
     /// What these definitions change, compared with those of this number.
     pub(super) fn effect(&self, before: i64, after: &Definitions) -> Result<Effect, Refused> {
+        let rulings = self.rejudge.ledger.changes().rulings()?;
+        self.effect_with(before, after, &assignments(&rulings, after.event()))
+    }
+
+    /// The same, where submissions are assigned in this way.
+    pub(super) fn effect_with(
+        &self,
+        before: i64,
+        after: &Definitions,
+        assignments: &Assignments,
+    ) -> Result<Effect, Refused> {
         let before = self.definitions.get(before)?;
-        let assignments = self.assignments()?;
         let (mut changed, mut known) = (Vec::new(), Vec::new());
         let mut last = 0;
         loop {
             let page = self.rejudge.ledger.changes().newest_after(last, PAGE)?;
             let Some(end) = page.last() else { break };
             last = end.submission;
-            let outdated = outdated(&page, &before, after, &assignments);
-            let new = self.rejudge.changed(&outdated, after, &assignments)?;
+            let outdated = outdated(&page, &before, after, assignments);
+            let new = self.rejudge.changed(&outdated, after, assignments)?;
             let by: HashSet<i64> = new.iter().map(|(id, _)| *id).collect();
             known.extend(outdated.into_iter().filter(|judged| by.contains(&judged.submission)));
             changed.extend(new);
@@ -151,7 +156,9 @@ impl Jury {
             last_change = judged.change;
             late.entry(judged.judgement.definitions).or_default().push(judged);
         }
-        let (definitions, assignments) = (self.definitions.get(in_force)?, self.assignments()?);
+        let definitions = self.definitions.get(in_force)?;
+        let rulings = ledger.changes().rulings()?;
+        let assignments = assignments(&rulings, definitions.event());
         let mut settled = 0;
         let last = *self.unjudged_up_to();
         if let Some(last) = last {
@@ -171,5 +178,18 @@ impl Jury {
             ledger.changes().judge_again(cause, &changed)?;
         }
         Ok((last_change, settled))
+    }
+}
+
+/// The ruling by which the service records that these definitions are put in force.
+pub(super) fn draft_of_takeover(source: &Source, via: &str) -> Draft {
+    Draft {
+        by: "gridmark".into(),
+        role: "service".into(),
+        via: via.to_owned(),
+        action: TAKEOVER.into(),
+        value: Some(blake3::Hash::from_bytes(source.hash()).to_hex().to_string()),
+        reason: "the event folder was changed".into(),
+        ..Draft::default()
     }
 }

@@ -76,6 +76,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         Arc::clone(&ledger),
         Arc::clone(&archive),
         Arc::clone(&definitions),
+        Arc::clone(&live),
         rebuild::rules(&settings),
         Duration::from_millis(settings.event.prove_ms_max),
     ));

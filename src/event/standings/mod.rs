@@ -16,6 +16,7 @@ pub use table::{Row, Shown, State, Table};
 
 use super::definition::{Event, Status, Timing};
 use super::names::Owner;
+use super::ruling::Place;
 use crate::model::ruling::Ruling;
 use crate::model::submission::{Doubt, HandedIn, Judged, Name, Outcome};
 use effect::Effect;
@@ -425,6 +426,18 @@ impl Standings {
     /// arrival are in doubt.
     pub fn doubtful(&self) -> usize {
         self.scores.iter().flatten().map(|score| score.unknown as usize).sum()
+    }
+
+    /// Whether the results of a round are official.
+    pub fn is_official(&self, round: usize) -> bool {
+        self.effect.is_official(round)
+    }
+
+    /// The round in which this submission is an entry, if it is one.
+    pub fn round_of(&self, (name, attempt): &Place) -> Option<usize> {
+        let is_it = |entry: &Entry| entry.name == *name && entry.attempt == *attempt;
+        let rounds = 0..self.event.rounds.len();
+        rounds.into_iter().find(|round| self.tries[*round].iter().flatten().flatten().any(is_it))
     }
 
     /// How many protests are open.

@@ -45,6 +45,18 @@ impl StoredDefinitions<'_> {
         self.0.read(|connection| connection.query_row(staged, [], |row| row.get(0)))
     }
 
+    /// The number that definitions have, or will have once they are recorded.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn number_of(&self, source: &Source) -> Result<i64, Error> {
+        let number = "SELECT coalesce((SELECT number FROM definitions WHERE hash = ?),
+             coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'definitions'), 0) + 1)";
+        let hash = source.hash();
+        self.0.read(|connection| connection.query_row(number, [hash], |row| row.get(0)))
+    }
+
     /// Records definitions that wait to be put in force, in place of others that wait. Returns their number.
     ///
     /// # Errors

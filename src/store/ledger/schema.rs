@@ -75,7 +75,7 @@ const STEPS: [&str; 1] = ["
         bytes BLOB NOT NULL
     );
     CREATE TABLE definitions (        -- of the event: its folder, and keys
-        number INTEGER PRIMARY KEY,
+        number INTEGER PRIMARY KEY AUTOINCREMENT, -- never that of others that were never in force
         hash BLOB NOT NULL UNIQUE,    -- of all names and bytes, and of accepted keys
         ruling INTEGER UNIQUE         -- that put them in force; NULL until then
     );

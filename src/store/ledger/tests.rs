@@ -387,7 +387,7 @@ fn a_claim_has_the_definitions_that_are_in_force_when_it_is_taken() {
     assert_eq!(ledger.definitions().get(99).expect("the ledger"), None);
     let open = ledger.claims().open().expect("the claims");
     let pinned: Vec<_> = open.iter().map(|open| open.claimed.definitions).collect();
-    assert_eq!(pinned, [None, None, Some(two), Some(one)]);
+    assert_eq!(pinned, [Some(one), Some(one), Some(two), Some(one)]);
 }
 
 #[test]
