@@ -4,11 +4,13 @@
 //! it causes, or not at all. One decision is made at a time, against what is known then. The service makes them
 //! while it runs; with the service stopped a command makes them by the same functions.
 
+mod message;
 mod regrade;
 mod rejudge;
 mod rule;
 mod takeover;
 
+pub use message::{Answer, Request};
 pub use regrade::{Preview, What};
 pub use rejudge::{Assigned, Assignments, Rejudge};
 pub use takeover::TakenOver;

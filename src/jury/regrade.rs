@@ -7,6 +7,7 @@ use crate::event::{Definitions, REGRADE, Row, Source, Standings, Table};
 use crate::model::ruling::{Draft, Ruling};
 use crate::model::submission::{Judged, Judgement, Marked, Outcome};
 use crate::store::ledger::Decision;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 const PAGE: usize = 10_000;
 
 /// What is judged again.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct What {
     /// The round; all without one.
     pub round: Option<String>,
@@ -23,7 +24,7 @@ pub struct What {
 }
 
 /// What judging again changes, in words, a line each.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preview {
     /// Whether a staged folder is put in force with it.
     pub staged: bool,

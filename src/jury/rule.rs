@@ -295,6 +295,8 @@ fn rounds_of(
             match actions.iter().find(|(known, _)| known == number) {
                 // That is how an official result is opened again.
                 Some((_, Action::Official { .. })) | None => Vec::new(),
+                // Then it is held again, and nobody knows for which round.
+                Some((_, Action::Dismiss { .. })) => all(),
                 Some((_, undone)) => rounds_of(standings, event, &[], undone),
             }
         }

@@ -2,10 +2,12 @@
 //! can be changed or left out later without notice.
 
 use crate::model::submission::Name;
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
 /// A ruling as staff give it: who decides what, and why. What the fields mean depends on the action.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Draft {
     /// Who decides.
     pub by: String,

@@ -7,6 +7,7 @@
 //! The stages run on threads of their own (`stages`). One more thread runs the rest on an
 //! asynchronous runtime: signals, timers and HTTP. None of these may block it.
 
+mod channel;
 mod descriptors;
 mod error;
 mod event;
@@ -168,6 +169,7 @@ impl Running {
             Stages::start(&self.shared, recovered, once).map_err(system("threads"))?;
         let http = HttpServer::start(&self.shared, recorder, listener, stages.mailbox())
             .map_err(system("HTTP"))?;
+        channel::start(&self.shared);
         self.shared.health.started();
         let drained = self.run_until_drained(signals, &stages, drained).await;
         http.stop().await;

@@ -9,6 +9,7 @@
 //! - [`durable`]: what a commit rests on survives a loss of power.
 //! - [`lock`]: one service for each folder.
 //! - [`roots`]: the five folders: that they are apart, and where they may be created.
+//! - [`socket`]: by which commands reach a running service.
 //! - [`mounts`]: the table of mounted file systems.
 //! - [`owner`]: the owner and mode of files that are created.
 //! - [`disk`]: free space.
@@ -29,3 +30,4 @@ pub mod path;
 pub mod recovery;
 pub mod reports;
 pub mod roots;
+pub mod socket;

@@ -172,7 +172,7 @@ table! {
     Counter EVENT_JUDGED_AGAIN, "gridmark_event_judged_again_total", Count, [],
         "Submissions that were judged again, since the event folder had changed while they were graded.";
     Counter EVENT_ERRORS, "gridmark_event_errors_total", Count, [],
-        "Failures to judge submissions again, or to write the files of the event.";
+        "Failures to judge submissions again, to write the files of the event, or to take decisions of staff.";
     Histogram EVENT_SCORING, "gridmark_event_scoring_seconds", Seconds, [],
         "Time to bring the standings up to date, each time that there may be something new.";
     Gauge EVENT_HELD, "gridmark_event_held", Count, [],

@@ -1,7 +1,11 @@
 //! `gridmark event`: tournaments.
 
 mod check;
+mod desk;
 mod init;
+mod regrade;
+mod rule;
+mod standings;
 
 use super::Error;
 use std::process::ExitCode;
@@ -19,6 +23,16 @@ enum Command {
     Init(init::Args),
     /// Check an event folder, and whose entry which name is
     Check(check::Args),
+    /// Print the standings, computed from scratch
+    Standings(standings::StandingsArgs),
+    /// Show every try of an entrant, which counts and why
+    Show(standings::ShowArgs),
+    /// Record a decision of staff: points, times, protests, whose entry a file is
+    Rule(Box<rule::Args>),
+    /// Judge again: what a changed event folder changes, and putting it in force
+    Regrade(regrade::Args),
+    /// Verify that no ruling was changed or removed
+    Audit(standings::AuditArgs),
 }
 
 /// Runs the command.
@@ -30,5 +44,10 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     match args.command {
         Command::Init(args) => init::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Standings(args) => standings::standings(&args),
+        Command::Show(args) => standings::show(&args),
+        Command::Rule(args) => rule::run(*args),
+        Command::Regrade(args) => regrade::run(args),
+        Command::Audit(args) => standings::audit(&args),
     }
 }

@@ -1,6 +1,8 @@
 //! The name of a submission, which is also the name of its file in the archive and of its report.
 
-use crate::model::escape::Printable;
+use crate::model::escape::{Printable, bytes_of};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -68,6 +70,21 @@ impl Name {
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Printable(self.as_bytes()).fmt(f)
+    }
+}
+
+/// As people read it.
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+        let text = String::deserialize(from)?;
+        let bytes = bytes_of(&text);
+        bytes.map(Name::from_bytes).ok_or_else(|| D::Error::custom("no name as reports show it"))
     }
 }
 

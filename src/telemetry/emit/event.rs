@@ -51,6 +51,14 @@ pub fn event_failed(error: &dyn Error) {
     }
 }
 
+/// The socket for decisions cannot be used, or a client of it has gone.
+pub fn channel_failed(why: &dyn Display) {
+    metric::EVENT_ERRORS.add(1);
+    if is_news("channel_failed", &"", why) {
+        warn!(target: TARGET, %why, "a decision of staff could not be taken over the socket `control`");
+    }
+}
+
 /// The standings have followed all changes, in this time; these wait for staff.
 pub fn standings_followed(took: Duration, waiting: Waiting) {
     metric::EVENT_SCORING.record(took.as_secs_f64());

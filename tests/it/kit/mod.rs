@@ -251,10 +251,10 @@ impl Sandbox {
         command
     }
 
-    /// Another command on this root, with the root as its working directory.
+    /// Another command on this root, of one word or two, with the root as its working directory.
     fn command(&self, user: Option<u32>, command: &str, args: &[impl AsRef<OsStr>]) -> Command {
         let mut process = self.program(user);
-        process.arg(command).arg("--root").arg(self.root.as_given()).args(args);
+        process.args(command.split(' ')).arg("--root").arg(self.root.as_given()).args(args);
         process.current_dir(self.root.as_given());
         process
     }

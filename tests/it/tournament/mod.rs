@@ -2,4 +2,5 @@
 
 mod kit;
 mod outputs;
+mod rulings;
 mod takeover;
