@@ -112,6 +112,8 @@ struct Shared {
     jury: Arc<Jury>,
     live: Arc<LiveStandings>,
     bell: Arc<Bell>,
+    /// Whether decisions of staff are taken over a socket.
+    has_channel: AtomicBool,
     archive: Arc<Archive>,
     queue: Arc<Queue>,
     health: Arc<Health>,
@@ -173,6 +175,7 @@ impl Running {
         self.shared.health.started();
         let drained = self.run_until_drained(signals, &stages, drained).await;
         http.stop().await;
+        channel::end(&self.shared);
         let outcome = self.shared.outcome(drained);
         emit::stopped(outcome.committed, outcome.unfinished);
         Ok(outcome)

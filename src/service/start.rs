@@ -90,6 +90,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         jury,
         live,
         bell: Arc::default(),
+        has_channel: AtomicBool::new(false),
         ledger,
         archive,
         queue: Arc::new(Queue::new(reload::limits(&settings))),

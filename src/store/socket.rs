@@ -37,6 +37,13 @@ pub fn listen(state: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
+/// Removes the socket. One that is left says nothing: nobody listens to it.
+pub fn remove(state: &Path) {
+    if let Ok((_folder, path)) = short(state) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 /// Connects to the service of this state folder; `None` if none listens.
 ///
 /// # Errors

@@ -233,7 +233,7 @@ impl Publisher {
                 pause = pause.min(PAUSE_AT_THE_END);
             }
             std::thread::sleep(pause.min(pause_max));
-            pause *= 2;
+            pause = (pause * 2).min(pause_max);
         }
     }
 
