@@ -577,3 +577,24 @@ fn a_file_that_is_replaced_before_it_can_be_taken_is_in_doubt() {
     assert_handed_in(&sandbox, &rows, "team/other", dropped[1], "change");
     assert_eq!(row(&rows, "team/other").get("filled"), "2");
 }
+
+/// As a program does that copies two folders, and gives each the times of the original when it is copied.
+#[test]
+fn a_folder_that_changes_at_the_moment_at_which_another_comes_may_not_have_been_moved() {
+    let mut sandbox = stopped();
+    sandbox.write("inbox/one/p", hexudoku(1));
+    let_pass(&sandbox, 1_200);
+    // The system's clock for files may tick in between.
+    let same_moment = (0..100).any(|i| {
+        let one = fs::File::open(sandbox.path("inbox/one")).unwrap();
+        one.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        fs::create_dir(sandbox.path(format!("inbox/two-{i}"))).unwrap();
+        let above = sandbox.path("inbox").metadata().unwrap();
+        let above_ms = above.mtime() * 1_000 + above.mtime_nsec() / 1_000_000;
+        above_ms - changed_ms(&sandbox, "inbox/one") <= 5
+    });
+    assert!(same_moment);
+    sandbox.start();
+    sandbox.wait_for(1);
+    assert_eq!(doubt(&sandbox, "one/p"), "move");
+}

@@ -52,6 +52,9 @@ const FOLDERS_MAX: usize = 1 << 18;
 /// Up to so many folders are remembered without a check whether they still exist.
 const FOLDERS_UNCHECKED: usize = 4_096;
 
+/// In a folder with more entries it is not asked which of them came at a moment.
+const SIBLINGS_MAX: usize = 1 << 14;
+
 /// A folder of the inbox that is known.
 struct Known {
     /// Device and inode.
@@ -83,6 +86,8 @@ pub(super) struct Arrivals {
     checked_folders: usize,
     /// The folder of the last file that may have been changed after it arrived, and when its entries changed.
     last_folder: (OsString, i64),
+    /// How many entries of a folder came at a moment: the last answer of [`Arrivals::came_at`].
+    last_came: Option<(OsString, i64, Option<usize>)>,
     /// Whether times can be trusted, by device.
     trusted: HashMap<u64, bool>,
     /// When the last whole scan began: folders that are not known were not in the inbox then.
@@ -103,6 +108,7 @@ impl Arrivals {
             folders: BTreeMap::new(),
             checked_folders: FOLDERS_UNCHECKED,
             last_folder: (OsString::new(), i64::MIN),
+            last_came: None,
             trusted: HashMap::new(),
             scanned_ms: None,
             scans: 0,
@@ -174,7 +180,9 @@ impl Arrivals {
             None => return Placed::ALWAYS,
         };
         let above_ms = self.modified_ms(parent(folder)).unwrap_or(i64::MAX);
-        let placed = Placed::found(times, above_ms, absent_ms).within(self.placed_above(folder));
+        let is_alone = || self.came_at(parent(folder), above_ms) == Some(1);
+        let placed = Placed::found(times, above_ms, absent_ms, is_alone);
+        let placed = placed.within(self.placed_above(folder));
         if let Some(known) = self.folders.get_mut(folder) {
             known.way = Way::Judged(placed);
         }
@@ -184,6 +192,26 @@ impl Arrivals {
     /// How the folder above this one came to its place.
     fn placed_above(&mut self, folder: &OsStr) -> Placed {
         self.placed(parent(folder))
+    }
+
+    /// How many entries of a folder came, or changed, at this moment; `None` if that takes too long to say.
+    fn came_at(&mut self, folder: &OsStr, ms: i64) -> Option<usize> {
+        if let Some((last, at_ms, came)) = &self.last_came
+            && (last.as_os_str(), *at_ms) == (folder, ms)
+        {
+            return *came;
+        }
+        let is_then = |at_ms: i64| at_ms.abs_diff(ms) <= SAME_MS.unsigned_abs();
+        let came = self.inbox.join(folder).read_dir().ok().and_then(|mut entries| {
+            let looked = entries.by_ref().take(SIBLINGS_MAX).flatten();
+            let found = looked.filter_map(|entry| entry.metadata().ok());
+            let came = found
+                .filter(|it| is_then(Times::of(it).changed_ms) || born_ms(it).is_some_and(is_then));
+            let came = came.count();
+            entries.next().is_none().then_some(came)
+        });
+        self.last_came = Some((folder.to_owned(), ms, came));
+        came
     }
 
     /// When the entries of a folder changed last.

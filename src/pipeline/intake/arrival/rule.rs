@@ -70,13 +70,21 @@ impl Placed {
     /// time at which it was not there, if that is known.
     ///
     /// A move sets the change time of the folder and the modification time of the one above, so it was no later
-    /// than either. Both at once were a move, for certain. If the one above was modified later, the folder was
+    /// than either. Both at once were a move, unless something else in the one above has come at that moment:
+    /// `is_alone` says that nothing has. If the one above was modified later, the folder was
     /// moved or its mode was changed; if an entry of the folder has changed since, its times say nothing.
-    pub(super) fn found(folder: Times, above_ms: i64, absent_ms: Option<i64>) -> Placed {
+    pub(super) fn found(
+        folder: Times,
+        above_ms: i64,
+        absent_ms: Option<i64>,
+        is_alone: impl FnOnce() -> bool,
+    ) -> Placed {
         let Times { changed_ms, modified_ms } = folder;
         let may_be_move = changed_ms > modified_ms.saturating_add(SAME_MS)
             && above_ms.saturating_add(SAME_MS) >= changed_ms;
-        let is_move = may_be_move && above_ms <= changed_ms.saturating_add(SAME_MS);
+        let is_move = may_be_move
+            && above_ms <= changed_ms.saturating_add(SAME_MS)
+            && (absent_ms.is_some() || is_alone());
         let moved_ms = if may_be_move { changed_ms } else { absent_ms.unwrap_or(i64::MIN) };
         let doubt_before_ms = if is_move || absent_ms.is_some() {
             i64::MIN
@@ -157,8 +165,9 @@ mod tests {
 
     fn judged(acts: &[Act], absent_ms: Option<i64>) -> (HandedIn, i64) {
         let ([inbox, outer, inner], file, truth_ms) = history(acts);
-        let outer_placed = Placed::found(outer, inbox.modified_ms, absent_ms);
-        let placed = Placed::found(inner, outer.modified_ms, absent_ms).within(outer_placed);
+        let outer_placed = Placed::found(outer, inbox.modified_ms, absent_ms, || true);
+        let placed = Placed::found(inner, outer.modified_ms, absent_ms, || true);
+        let placed = placed.within(outer_placed);
         (placed.handed_in(file), truth_ms)
     }
 
