@@ -410,23 +410,34 @@ fn a_folder_that_could_not_be_read_makes_nobody_late() {
         let_pass(&sandbox, 1_200);
         sandbox.start();
         fs::create_dir(sandbox.path("inbox/team")).unwrap();
-        sandbox.write("inbox/team/p", hexudoku(1));
-        set_mode(&sandbox, "inbox/team/p", 0o600);
         set_mode(&sandbox, "inbox/team", 0o700);
+        sandbox.write("inbox/team/p", hexudoku(1));
+        sandbox.write("inbox/team/deep/given", hexudoku(4));
+        sandbox.write("inbox/team/deep/left", hexudoku(5));
+        set_mode(&sandbox, "inbox/team/p", 0o600);
+        set_mode(&sandbox, "inbox/team/deep", 0o700);
         let written = changed_ms(&sandbox, "inbox/team/p");
+        let left = changed_ms(&sandbox, "inbox/team/deep/left");
         sandbox.wait_until("it could not be read", |sandbox| {
             sandbox.service().metrics().of("gridmark_scan_errors_total") >= 1.0
         });
         let_pass(&sandbox, 1_200);
         // Another entry hides when those of the folder changed before.
         fs::copy(sandbox.path("outside/old"), sandbox.path("inbox/team/q")).unwrap();
-        for path in ["inbox/team/p", "inbox/team/q", "inbox/team"] {
-            std::os::unix::fs::chown(sandbox.path(path), Some(65_534), None).unwrap();
+        // Else the folder in it may have been moved there.
+        let_pass(&sandbox, 30);
+        for path in ["p", "q", "deep/given", "deep", ""] {
+            let path = sandbox.path("inbox/team").join(path);
+            std::os::unix::fs::chown(path, Some(65_534), None).unwrap();
         }
         let given = changed_ms(&sandbox, "inbox/team/p");
         let copied = changed_ms(&sandbox, "inbox/team/q");
-        let rows = sandbox.wait_for(2);
+        let deep = changed_ms(&sandbox, "inbox/team/deep/given");
+        let rows = sandbox.wait_for(4);
         assert!(written < given);
+        assert_handed_in(&sandbox, &rows, "team/deep/given", deep, "change");
+        // Before the copy, its folder may have been moved to where it is.
+        assert_handed_in(&sandbox, &rows, "team/deep/left", left, "move");
         assert_handed_in(&sandbox, &rows, "team/p", given, "change");
         assert_handed_in(&sandbox, &rows, "team/q", copied, "");
     }

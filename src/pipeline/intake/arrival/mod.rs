@@ -126,10 +126,14 @@ impl Arrivals {
     pub(super) fn enter(&mut self, path: &Path, metadata: &Metadata) {
         if let Ok(folder) = path.strip_prefix(&self.inbox) {
             let folder = folder.as_os_str();
+            if self.is_known(folder, metadata) {
+                return;
+            }
             let way = if folder.is_empty() {
                 Way::Judged(Placed::ALWAYS)
             } else {
-                Way::Found { times: Times::of(metadata), absent_ms: self.scanned_ms }
+                let absent_ms = self.scanned_ms.filter(|_| self.was_read(parent(folder)));
+                Way::Found { times: Times::of(metadata), absent_ms }
             };
             self.insert_new(folder, metadata, way);
         }
@@ -158,12 +162,25 @@ impl Arrivals {
         self.insert_new(folder, metadata, Way::Judged(placed));
     }
 
+    fn is_known(&self, folder: &OsStr, metadata: &Metadata) -> bool {
+        let identity = (metadata.dev(), metadata.ino());
+        self.folders.get(folder).is_some_and(|known| known.identity == identity)
+    }
+
+    /// Whether neither the scan in progress nor the last one failed to read a folder, or one above it.
+    fn was_read(&self, folder: &OsStr) -> bool {
+        Path::new(folder).ancestors().all(|folder| {
+            let known = self.folders.get(folder.as_os_str());
+            known.and_then(|known| known.unread_in).is_none_or(|scan| scan + 1 < self.scans)
+        })
+    }
+
     /// Adds a folder, unless it is known.
     fn insert_new(&mut self, folder: &OsStr, metadata: &Metadata, way: Way) {
-        let identity = (metadata.dev(), metadata.ino());
-        if self.folders.get(folder).is_some_and(|known| known.identity == identity) {
+        if self.is_known(folder, metadata) {
             return;
         }
+        let identity = (metadata.dev(), metadata.ino());
         if self.folders.len() >= FOLDERS_MAX && !self.folders.contains_key(folder) {
             return;
         }
@@ -265,8 +282,7 @@ impl Arrivals {
             return HandedIn { at_ms: times.changed_ms, doubt: Some(Doubt::Move) };
         };
         let (device, _) = known.identity;
-        // Neither the last scan nor the one before it.
-        let was_read = known.unread_in.is_none_or(|scan| scan + 1 < self.scans);
+        let was_read = self.was_read(folder);
         let now_ms = now_ms();
         let handed_in = self.placed(folder).handed_in(times);
         if self.trusted.get(&device) != Some(&true) {
