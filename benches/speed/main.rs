@@ -13,6 +13,7 @@ mod latency;
 mod page;
 mod program;
 mod service;
+mod standings;
 mod start;
 mod work;
 
@@ -66,6 +67,7 @@ fn main() {
     certify::run(&plan, &mut page);
     service::run(&plan, &mut page);
     start::run(&plan, &mut page);
+    standings::run(&plan, &mut page);
     growth::run(&plan);
     if plan.is_measuring() {
         page.print();

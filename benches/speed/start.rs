@@ -87,7 +87,7 @@ fn fill(root: &Root, size: &Size) {
     drop(Ledger::open(&path).expect("a ledger"));
     let mut ledger = Connection::open(&path).expect("the ledger");
     let transaction = ledger.transaction().expect("a transaction");
-    let rules = "INSERT INTO rules VALUES (1, 1, 1048576, 1000, 1)";
+    let rules = "INSERT INTO rules VALUES (1, 1, 1048576, 1000, 1, NULL)";
     transaction.execute(rules, []).expect("rules");
     let mut summary = SUBMISSION_HEADER.to_owned();
     let mut add_submission = transaction

@@ -78,6 +78,9 @@ impl Clock {
         if at_ms <= self.start_ms {
             return at_ms.saturating_sub(self.start_ms);
         }
+        if self.excluded.is_empty() {
+            return at_ms.saturating_sub(self.start_ms);
+        }
         // What is excluded by several intervals is left out once: each counts from where the ones before end.
         let mut parts: Vec<Interval> = self.excluded.clone();
         parts.sort_unstable_by_key(|part| (part.from_ms, part.to_ms));

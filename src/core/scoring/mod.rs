@@ -27,7 +27,7 @@ pub use clock::{Clock, InTime, Interval};
 pub use points::Points;
 pub use policy::{Bonus, Credit, Grace, HouseWeights, NearMiss, Policy, Which};
 pub use ranking::{
-    Contender, Listing, Overall, Place, RoundResult, TieBreak, UnknownTieBreak, rank,
+    Contender, Listing, Overall, Place, RoundResult, TieBreak, UnknownTieBreak, rank, rank_again,
 };
 pub use round::{
     Adjustment, Gain, PuzzleScore, RoundScore, Tries, TryScore, Void, Worth, score_round,

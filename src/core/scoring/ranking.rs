@@ -87,6 +87,8 @@ pub struct Place {
     pub rank: Option<u32>,
     /// The rank among those of the same category.
     pub group_rank: Option<u32>,
+    /// The total that they are ranked by.
+    pub total: Points,
 }
 
 /// Puts contenders in their order. What is equal by all of `break_by` shares a rank, and the next one skips as
@@ -103,17 +105,30 @@ pub struct Place {
 /// assert_eq!(ranks, [(1, Some(1)), (0, Some(2)), (3, Some(2)), (2, Some(4))]);
 /// ```
 pub fn rank(contenders: &[Contender], break_by: &[TieBreak]) -> Vec<Place> {
+    rank_again(contenders, break_by, &[])
+}
+
+/// The same, where `before` holds the places of the same contenders at an earlier time: since then little has
+/// changed, so it takes little time.
+pub fn rank_again(contenders: &[Contender], break_by: &[TieBreak], before: &[Place]) -> Vec<Place> {
     let compare = |a: &Contender, b: &Contender| {
         break_by.iter().fold(Ordering::Equal, |known, by| known.then_with(|| by.compare(a, b)))
     };
-    let mut order: Vec<usize> = (0..contenders.len()).collect();
-    order.sort_by(|a, b| {
-        let [a, b] = [&contenders[*a], &contenders[*b]];
-        (a.listing == Listing::Out).cmp(&(b.listing == Listing::Out)).then_with(|| compare(a, b))
+    let mut order: Vec<usize> = match before.len() == contenders.len() {
+        true => before.iter().map(|place| place.contender).collect(),
+        false => (0..contenders.len()).collect(),
+    };
+    order.sort_by(|i, j| {
+        let [a, b] = [&contenders[*i], &contenders[*j]];
+        let is_out = |one: &Contender| one.listing == Listing::Out;
+        is_out(a).cmp(&is_out(b)).then_with(|| compare(a, b)).then_with(|| i.cmp(j))
     });
     let mut places: Vec<Place> = order
         .into_iter()
-        .map(|contender| Place { contender, rank: None, group_rank: None })
+        .map(|contender| {
+            let total = contenders[contender].total;
+            Place { contender, rank: None, group_rank: None, total }
+        })
         .collect();
     let ranked: Vec<usize> = (0..places.len())
         .filter(|i| contenders[places[*i].contender].listing == Listing::Ranked)

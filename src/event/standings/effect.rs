@@ -11,14 +11,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub(super) struct Effect {
     /// By entrant, round and puzzle; of a whole round without one.
     adjustments: HashMap<(usize, usize, Option<usize>), Vec<Adjustment>>,
-    /// Whether entries are correct.
-    pub(super) verdicts: HashMap<Place, bool>,
-    /// When entries were handed in, in milliseconds since 1970.
-    pub(super) times: HashMap<Place, i64>,
-    /// Whether entries are accepted, however late or early.
-    pub(super) late: HashMap<Place, LateRuling>,
-    /// Entries that staff have assigned.
-    pub(super) assigned: HashSet<Place>,
+    /// By entry.
+    entries: HashMap<Place, OfEntry>,
     /// Puzzles that are withdrawn, by round and puzzle.
     pub(super) void: HashMap<(usize, usize), Void>,
     /// Whether entrants take part.
@@ -33,6 +27,19 @@ pub(super) struct Effect {
     official: HashSet<Option<usize>>,
     /// What each ruling in force does, by its place among all rulings.
     pub(super) actions: Vec<(usize, Action)>,
+}
+
+/// What rulings say of an entry.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OfEntry {
+    /// Whether it is correct.
+    pub(super) correct: Option<bool>,
+    /// When it was handed in, in milliseconds since 1970.
+    pub(super) at_ms: Option<i64>,
+    /// Whether it is accepted, however late or early.
+    pub(super) late: Option<LateRuling>,
+    /// Whether staff have assigned it.
+    pub(super) assigned: bool,
 }
 
 impl Effect {
@@ -55,12 +62,18 @@ impl Effect {
                 self.adjustments.entry((entrant, round, puzzle)).or_default().push(change);
             }
             Action::Verdict { submission, correct } => {
-                _ = self.verdicts.insert(submission, correct)
+                self.entries.entry(submission).or_default().correct = Some(correct);
             }
-            Action::Time { submission, at_ms } => _ = self.times.insert(submission, at_ms),
-            Action::Late { submission, ruling } => _ = self.late.insert(submission, ruling),
+            Action::Time { submission, at_ms } => {
+                self.entries.entry(submission).or_default().at_ms = Some(at_ms);
+            }
+            Action::Late { submission, ruling } => {
+                self.entries.entry(submission).or_default().late = Some(ruling);
+            }
             Action::Void { round, puzzle, void } => _ = self.void.insert((round, puzzle), void),
-            Action::Assign { submission, .. } => _ = self.assigned.insert(submission),
+            Action::Assign { submission, .. } => {
+                self.entries.entry(submission).or_default().assigned = true;
+            }
             Action::Status { entrant, status } => _ = self.statuses.insert(entrant, status),
             Action::Exclude { round, interval } => {
                 self.excluded.entry(round).or_default().push(interval);
@@ -73,6 +86,16 @@ impl Effect {
             Action::Accept { .. } | Action::Dismiss { .. } | Action::Undo { .. } => {}
             Action::Takeover | Action::Regrade => {}
         }
+    }
+
+    /// Whether rulings say something of entries.
+    pub(super) fn concerns_entries(&self) -> bool {
+        !self.entries.is_empty()
+    }
+
+    /// What rulings say of an entry.
+    pub(super) fn of_entry(&self, place: &Place) -> OfEntry {
+        self.entries.get(place).copied().unwrap_or_default()
     }
 
     /// What changes the points of an entrant for a puzzle, or for a whole round.

@@ -21,10 +21,10 @@ use crate::model::ruling::Ruling;
 use crate::model::submission::{Doubt, HandedIn, Judged, Name, Outcome};
 use effect::Effect;
 use gridmark_core::scoring::{
-    self, Gain, InTime, LateRule, LateRuling, Points, RoundScore, Tries, Try, TryMark, Worth,
-    score_round,
+    self, Gain, InTime, LateRule, LateRuling, Place as Ranked, Points, RoundScore, Tries, Try,
+    TryMark, Worth, score_round,
 };
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -33,9 +33,11 @@ use std::sync::Arc;
 pub struct Standings {
     event: Arc<Event>,
     ids: Ids,
+    /// The category of each entrant, as a number.
+    groups: Vec<Option<u32>>,
     last_change: i64,
-    /// Where the newest judgement of each submission is.
-    submissions: HashMap<i64, Location>,
+    /// Where the newest judgement of each submission is, by its number.
+    submissions: Vec<Location>,
     /// By round, entrant and puzzle, in the order of tries.
     tries: Vec<Vec<Vec<Vec<Entry>>>>,
     /// Submissions that wait for staff, by number.
@@ -44,6 +46,9 @@ pub struct Standings {
     effect: Effect,
     /// By round and entrant.
     scores: Vec<Vec<Score>>,
+    /// The places in each round, and those in the event, best first.
+    places: Vec<Vec<Ranked>>,
+    overall: Vec<Ranked>,
     /// Rounds and entrants that have to be scored again.
     dirty: HashSet<(usize, usize)>,
     /// Whether everything has to be, since a ruling came.
@@ -62,9 +67,17 @@ struct Ids {
 
 #[derive(Clone, Copy, Debug)]
 enum Location {
-    Entry(Owner),
+    Entry { entrant: u32, round: u32, puzzle: u32 },
     Held,
     Nowhere,
+}
+
+impl Location {
+    fn of(owner: Owner) -> Location {
+        let [entrant, round, puzzle] =
+            [owner.entrant, owner.round, owner.puzzle].map(|index| index as u32);
+        Location::Entry { entrant, round, puzzle }
+    }
 }
 
 /// What is kept of an entry.
@@ -95,6 +108,13 @@ struct Score {
     unknown: u32,
 }
 
+impl Score {
+    /// Whether the entrant has handed in something, or has points by a ruling.
+    fn takes_part(&self) -> bool {
+        self.puzzles.iter().any(Option::is_some) || self.total != Points::ZERO
+    }
+}
+
 impl Standings {
     /// The standings of an event in which nothing has happened.
     pub fn new(event: Arc<Event>) -> Standings {
@@ -114,13 +134,16 @@ impl Standings {
         let scores = vec![vec![Score::default(); event.entrants.len()]; event.rounds.len()];
         Standings {
             ids,
+            groups: table::groups_of(&event),
             last_change: 0,
-            submissions: HashMap::new(),
+            submissions: Vec::new(),
             tries,
             held: BTreeMap::new(),
             rulings: Vec::new(),
             effect: Effect::default(),
             scores,
+            places: vec![Vec::new(); event.rounds.len()],
+            overall: Vec::new(),
             dirty: HashSet::new(),
             all_dirty: true,
             changed_at: vec![0; event.rounds.len()],
@@ -142,11 +165,6 @@ impl Standings {
     /// All rulings, oldest first.
     pub fn rulings(&self) -> &[Ruling] {
         &self.rulings
-    }
-
-    /// How many submissions have a judgement.
-    pub fn submissions(&self) -> usize {
-        self.submissions.len()
     }
 
     /// The last change that may have changed a round.
@@ -180,7 +198,7 @@ impl Standings {
                         blake3: judged.blake3,
                     },
                 );
-                Location::Entry(owner)
+                Location::of(owner)
             }
             (Outcome::Dismissed, _) => Location::Nowhere,
             (Outcome::Held { why, nearest }, _) => {
@@ -199,7 +217,12 @@ impl Standings {
                 Location::Held
             }
         };
-        self.submissions.insert(judged.submission, place);
+        if let Ok(number) = usize::try_from(judged.submission) {
+            if number >= self.submissions.len() {
+                self.submissions.resize(number + 1, Location::Nowhere);
+            }
+            self.submissions[number] = place;
+        }
     }
 
     /// Adds a ruling.
@@ -212,19 +235,28 @@ impl Standings {
 
     /// Scores again what changes have touched.
     pub fn refresh(&mut self) {
+        let mut dirty = std::mem::take(&mut self.dirty);
         if std::mem::take(&mut self.all_dirty) {
             self.effect = Effect::of(&self.rulings, &self.event);
-            self.dirty.clear();
-            for round in 0..self.event.rounds.len() {
-                for entrant in 0..self.event.entrants.len() {
-                    self.scores[round][entrant] = self.score(round, entrant, &self.effect, None);
-                }
-            }
+            let entrants = 0..self.event.entrants.len();
+            let rounds = 0..self.event.rounds.len();
+            dirty =
+                rounds.flat_map(|round| entrants.clone().map(move |one| (round, one))).collect();
+        }
+        if dirty.is_empty() {
             return;
         }
-        for (round, entrant) in std::mem::take(&mut self.dirty) {
+        let mut rounds = BTreeSet::new();
+        for (round, entrant) in dirty {
             self.scores[round][entrant] = self.score(round, entrant, &self.effect, None);
+            rounds.insert(round);
         }
+        for round in rounds {
+            self.places[round] = self.rank(&self.scores[round], &self.places[round]);
+        }
+        let scores: Vec<_> = self.scores.iter().map(|scores| Some(&scores[..])).collect();
+        let places: Vec<_> = self.places.iter().map(|places| Some(&places[..])).collect();
+        self.overall = self.rank_overall(&scores, &places, &self.overall);
     }
 
     fn owner(&self, entrant: &str, round: &str, puzzle: &str) -> Option<Owner> {
@@ -234,8 +266,11 @@ impl Standings {
     }
 
     fn remove(&mut self, submission: i64) {
-        match self.submissions.get(&submission).copied() {
-            Some(Location::Entry(owner)) => {
+        let known = usize::try_from(submission).ok();
+        match known.and_then(|number| self.submissions.get(number)).copied() {
+            Some(Location::Entry { entrant, round, puzzle }) => {
+                let [entrant, round, puzzle] = [entrant, round, puzzle].map(|index| index as usize);
+                let owner = Owner { entrant, round, puzzle };
                 let tries = &mut self.tries[owner.round][owner.entrant][owner.puzzle];
                 tries.retain(|entry| entry.submission != submission);
                 self.touch(owner);
@@ -254,6 +289,8 @@ impl Standings {
         let tries = &mut self.tries[owner.round][owner.entrant][owner.puzzle];
         let order = |entry: &Entry| (entry.handed_in.at_ms, entry.submission);
         let place = tries.partition_point(|other| order(other) < order(&entry));
+        // Most have few, and there are many of them.
+        tries.reserve_exact(1);
         tries.insert(place, entry);
         self.touch(owner);
     }
@@ -287,20 +324,22 @@ impl Standings {
                     .iter()
                     .filter(|entry| until_ms.is_none_or(|until| entry.handed_in.at_ms <= until));
                 let seen: Vec<&Entry> = seen.collect();
+                let has_rulings = effect.concerns_entries();
                 let tries = seen.iter().enumerate().map(|(number, entry)| {
-                    let place = (entry.name.clone(), entry.attempt);
-                    let (at_ms, latest_ms) = match (effect.times.get(&place), definition.timing) {
-                        (Some(at_ms), _) => (Some(*at_ms), None),
+                    let place = has_rulings.then(|| (entry.name.clone(), entry.attempt));
+                    let ruled = place.as_ref().map(|place| effect.of_entry(place));
+                    let ruled = ruled.unwrap_or_default();
+                    let (at_ms, latest_ms) = match (ruled.at_ms, definition.timing) {
+                        (Some(at_ms), _) => (Some(at_ms), None),
                         (None, Timing::Sheet) => (finished_ms, None),
                         (None, Timing::File) => {
                             let doubtful = entry.handed_in.doubt.is_some();
-                            (Some(entry.handed_in.at_ms), doubtful.then_some(entry.received_at_ms))
+                            let latest_ms = doubtful.then_some(entry.received_at_ms);
+                            (Some(entry.handed_in.at_ms), latest_ms)
                         }
                     };
-                    let is_early = at_ms.is_some_and(|at_ms| clock.in_time(at_ms) == InTime::Early);
-                    let ruled = effect.late.get(&place).copied().or_else(|| {
-                        (is_early && effect.assigned.contains(&place)).then_some(LateRuling::Accept)
-                    });
+                    let is_early = || at_ms.is_some_and(|at_ms| at_ms < clock.start_ms);
+                    let accepted = (ruled.assigned && is_early()).then_some(LateRuling::Accept);
                     let same =
                         |other: &&Entry| entry.blake3.is_some() && other.blake3 == entry.blake3;
                     // One whose bytes are not known is like no other.
@@ -308,9 +347,9 @@ impl Standings {
                     Try {
                         at_ms,
                         latest_ms,
-                        mark: self.mark(round, puzzle, entry.mark, effect.verdicts.get(&place)),
+                        mark: self.mark(round, puzzle, entry.mark, ruled.correct),
                         bytes: first as u64,
-                        ruled,
+                        ruled: ruled.late.or(accepted),
                     }
                 });
                 let tries = tries.collect();
@@ -321,28 +360,21 @@ impl Standings {
     }
 
     /// A mark, with a ruling that calls it correct or wrong.
-    fn mark(&self, round: usize, puzzle: usize, mark: TryMark, ruled: Option<&bool>) -> TryMark {
+    fn mark(&self, round: usize, puzzle: usize, mark: TryMark, ruled: Option<bool>) -> TryMark {
+        let Some(correct) = ruled else { return mark };
         let puzzle = &self.event.rounds[round].puzzles[puzzle].puzzle;
         let cells = puzzle.givens().iter().filter(|given| **given == 0).count() as u32;
         let side = puzzle.size().side() as u32;
-        match (mark, ruled) {
-            (mark, None) => mark,
-            (_, Some(true)) => TryMark::Judged(scoring::Judged::correct(cells, side)),
-            (TryMark::Judged(judged), Some(false)) if judged.correct => {
-                // How much of it is wrong is not known.
-                let (wrong_cells, right_houses) = (None, None);
-                let judged =
-                    scoring::Judged { correct: false, wrong_cells, right_houses, ..judged };
-                TryMark::Judged(judged)
+        let nothing = scoring::Judged { cells, side, ..Default::default() };
+        TryMark::Judged(match mark {
+            _ if correct => scoring::Judged::correct(cells, side),
+            // How much of it is wrong is not known.
+            TryMark::Judged(judged) if judged.correct => {
+                scoring::Judged { correct: false, wrong_cells: None, right_houses: None, ..judged }
             }
-            (TryMark::Judged(judged), Some(false)) => TryMark::Judged(judged),
-            (_, Some(false)) => TryMark::Judged(scoring::Judged {
-                correct: false,
-                cells,
-                side,
-                ..Default::default()
-            }),
-        }
+            TryMark::Judged(judged) => judged,
+            _ => nothing,
+        })
     }
 
     fn worth(&self, round: usize, effect: &Effect) -> Vec<Worth> {

@@ -2,10 +2,8 @@
 
 use super::effect::Effect;
 use super::{Score, Standings};
-use crate::event::definition::Status;
-use gridmark_core::scoring::{
-    Contender, Listing, Overall, Place, Points, RoundResult, TieBreak, rank,
-};
+use crate::event::definition::{Event, Status};
+use gridmark_core::scoring::{Contender, Listing, Overall, Place, Points, RoundResult, rank_again};
 use std::collections::HashMap;
 
 /// The place of an entrant in a table.
@@ -121,19 +119,20 @@ impl Standings {
 
     /// The table of a round, for staff.
     pub fn round(&self, round: usize, now_ms: i64) -> Table {
-        self.table(self.state(round, now_ms), &self.scores[round], |score| score.puzzles.clone())
+        self.table(self.state(round, now_ms), &self.scores[round], &self.places[round])
     }
 
     /// The table of the event, for staff.
     pub fn overall(&self, now_ms: i64) -> Table {
         let scores: Vec<_> = self.scores.iter().map(|scores| Some(&scores[..])).collect();
-        self.overall_of(&scores, now_ms)
+        self.overall_table(&scores, &self.overall, now_ms)
     }
 
     /// The table of a round, as far as the public may see it; nothing before it starts.
     pub fn public_round(&self, round: usize, now_ms: i64) -> Option<Table> {
         let scores = self.public_scores(round, now_ms)?;
-        Some(self.table(self.state(round, now_ms), &scores, |score| score.puzzles.clone()))
+        let places = self.rank(&scores, &self.places[round]);
+        Some(self.table(self.state(round, now_ms), &scores, &places))
     }
 
     /// The table of the event, as far as the public may see it.
@@ -141,7 +140,14 @@ impl Standings {
         let rounds = 0..self.event.rounds.len();
         let scores: Vec<_> = rounds.map(|round| self.public_scores(round, now_ms)).collect();
         let scores: Vec<_> = scores.iter().map(Option::as_deref).collect();
-        self.overall_of(&scores, now_ms)
+        let places: Vec<Option<Vec<Place>>> = scores
+            .iter()
+            .zip(&self.places)
+            .map(|(scores, order)| scores.map(|scores| self.rank(scores, order)))
+            .collect();
+        let of_rounds: Vec<_> = places.iter().map(Option::as_deref).collect();
+        let places = self.rank_overall(&scores, &of_rounds, &self.overall);
+        self.overall_table(&scores, &places, now_ms)
     }
 
     /// The scores of a round as far as the public may see them.
@@ -159,13 +165,7 @@ impl Standings {
         }
     }
 
-    fn table(
-        &self,
-        state: State,
-        scores: &[Score],
-        parts: impl Fn(&Score) -> Vec<Option<Points>>,
-    ) -> Table {
-        let places = self.rank(scores);
+    fn table(&self, state: State, scores: &[Score], places: &[Place]) -> Table {
         let row = |place: &Place| {
             let score = &scores[place.contender];
             Row {
@@ -177,16 +177,16 @@ impl Standings {
                 bonus: score.bonus,
                 penalty: score.penalty,
                 last_gain_at_ms: score.last_gain.map(|gain| gain.at_ms),
-                parts: parts(score),
+                parts: score.puzzles.clone(),
             }
         };
         Table { state, rows: places.iter().map(row).collect() }
     }
 
-    /// The places of entrants with these scores in a round.
-    fn rank(&self, scores: &[Score]) -> Vec<Place> {
-        let groups = self.groups();
-        let contenders: Vec<Contender> = (scores.iter().zip(&groups).enumerate())
+    /// The places of entrants with these scores in a round. `order` may hold earlier places, which are nearly in
+    /// order then.
+    pub(super) fn rank(&self, scores: &[Score], order: &[Place]) -> Vec<Place> {
+        let contenders: Vec<Contender> = (scores.iter().zip(&self.groups).enumerate())
             .map(|(entrant, (score, group))| Contender {
                 listing: listing(self.status(entrant)),
                 group: *group,
@@ -195,77 +195,84 @@ impl Standings {
                 round_ranks: Vec::new(),
             })
             .collect();
-        let by: Vec<TieBreak> = self.event.break_by.clone();
-        rank(&contenders, &by)
+        rank_again(&contenders, &self.event.break_by, order)
     }
 
-    /// The table of the event from the scores of its rounds, of which some may be missing.
-    fn overall_of(&self, rounds: &[Option<&[Score]>], now_ms: i64) -> Table {
+    /// The places of entrants in the event, from the scores and places of its rounds, of which some may be missing.
+    pub(super) fn rank_overall(
+        &self,
+        scores: &[Option<&[Score]>],
+        places: &[Option<&[Place]>],
+        order: &[Place],
+    ) -> Vec<Place> {
         let count = self.event.entrants.len();
-        let mut results: Vec<Vec<RoundResult>> = vec![Vec::with_capacity(rounds.len()); count];
-        let mut parts: Vec<Vec<Option<Points>>> = vec![Vec::with_capacity(rounds.len()); count];
-        for scores in rounds {
-            let Some(scores) = scores else {
-                parts.iter_mut().for_each(|parts| parts.push(None));
-                continue;
-            };
-            let mut ranks = vec![None; count];
-            for place in self.rank(scores) {
+        let mut results: Vec<Vec<RoundResult>> = vec![Vec::with_capacity(scores.len()); count];
+        let mut ranks = vec![None; count];
+        for (scores, places) in scores.iter().zip(places) {
+            let (Some(scores), Some(places)) = (scores, places) else { continue };
+            for place in *places {
                 ranks[place.contender] = place.rank;
             }
             for (entrant, score) in scores.iter().enumerate() {
-                let took_part =
-                    score.puzzles.iter().any(Option::is_some) || score.total != Points::ZERO;
                 results[entrant].push(RoundResult {
                     total: score.total,
                     // Who handed in nothing has no place in the round that could earn something.
-                    rank: ranks[entrant].filter(|_| took_part),
+                    rank: ranks[entrant].filter(|_| score.takes_part()),
                     last_gain: score.last_gain,
                 });
-                parts[entrant].push(took_part.then_some(score.total));
             }
         }
-        let groups = self.groups();
         let overall: Overall = self.event.overall;
-        let contenders: Vec<Contender> = (results.iter().zip(&groups).enumerate())
+        let contenders: Vec<Contender> = (results.iter().zip(&self.groups).enumerate())
             .map(|(entrant, (results, group))| {
                 overall.contender(listing(self.status(entrant)), *group, results)
             })
             .collect();
-        let sum = |entrant: usize, of: fn(&Score) -> Points| -> Points {
-            rounds.iter().flatten().map(|scores| of(&scores[entrant])).sum()
-        };
+        let mut places = rank_again(&contenders, &self.event.break_by, order);
+        for place in &mut places {
+            place.total = contenders[place.contender].total;
+        }
+        places
+    }
+
+    fn overall_table(&self, scores: &[Option<&[Score]>], places: &[Place], now_ms: i64) -> Table {
         let row = |place: &Place| {
             let entrant = place.contender;
-            let gains = results[entrant].iter().filter_map(|result| result.last_gain);
+            let of_rounds = || scores.iter().flatten().map(|scores| &scores[entrant]);
+            let part = |scores: &Option<&[Score]>| {
+                let score = &scores.as_ref()?[entrant];
+                score.takes_part().then_some(score.total)
+            };
             Row {
                 entrant,
                 rank: place.rank,
                 group_rank: place.group_rank,
                 status: self.status(entrant),
-                total: contenders[entrant].total,
-                bonus: sum(entrant, |score| score.bonus),
-                penalty: sum(entrant, |score| score.penalty),
-                last_gain_at_ms: gains.map(|gain| gain.at_ms).max(),
-                parts: std::mem::take(&mut parts[entrant].clone()),
+                total: place.total,
+                bonus: of_rounds().map(|score| score.bonus).sum(),
+                penalty: of_rounds().map(|score| score.penalty).sum(),
+                last_gain_at_ms: of_rounds()
+                    .filter_map(|score| score.last_gain)
+                    .map(|gain| gain.at_ms)
+                    .max(),
+                parts: scores.iter().map(part).collect(),
             }
         };
-        let places = rank(&contenders, &self.event.break_by);
         Table { state: self.event_state(now_ms), rows: places.iter().map(row).collect() }
     }
+}
 
-    /// The category of each entrant, as a number.
-    fn groups(&self) -> Vec<Option<u32>> {
-        let mut known: HashMap<&str, u32> = HashMap::new();
-        let groups = self.event.entrants.iter().map(|entrant| {
-            if entrant.group.is_empty() {
-                return None;
-            }
-            let next = known.len() as u32;
-            Some(*known.entry(&entrant.group).or_insert(next))
-        });
-        groups.collect()
-    }
+/// The category of each entrant, as a number.
+pub(super) fn groups_of(event: &Event) -> Vec<Option<u32>> {
+    let mut known: HashMap<&str, u32> = HashMap::new();
+    let groups = event.entrants.iter().map(|entrant| {
+        if entrant.group.is_empty() {
+            return None;
+        }
+        let next = known.len() as u32;
+        Some(*known.entry(&entrant.group).or_insert(next))
+    });
+    groups.collect()
 }
 
 /// Where entrants of this status stand in a list.

@@ -5,7 +5,9 @@ use super::definitions::put_in_force;
 use super::{Error, Ledger};
 use crate::event::Source;
 use crate::model::ruling::{CHAIN_START, Draft, Ruling};
-use crate::model::submission::{Entry, Judged, Judgement, Marked, Outcome, Status};
+use crate::model::submission::{
+    Doubt, Entry, HandedIn, Judged, Judgement, Marked, Outcome, Status,
+};
 use gridmark_core::scoring::{self, TryMark};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -66,7 +68,13 @@ impl Changes<'_> {
     pub fn after(&self, after: i64, changes_max: usize) -> Result<Vec<Change>, Error> {
         let limit = changes_max as i64;
         self.0.read(|connection| {
-            let judged = format!("{JUDGED} WHERE change > ?1 ORDER BY change LIMIT ?2");
+            // Scoring needs no words.
+            let (needed, _) = JUDGED.split_once(", fault").unwrap_or_default();
+            let (_, from) = JUDGED.split_once("FROM").unwrap_or_default();
+            let judged = format!(
+                "{needed}, NULL, NULL, faults, NULL FROM {from}
+                 WHERE change > ?1 ORDER BY change LIMIT ?2"
+            );
             let mut changes: Vec<Change> = connection
                 .prepare_cached(&judged)?
                 .query_map([after, limit], |row| judged_of(row).map(Change::Judged))?
@@ -203,8 +211,12 @@ impl Changes<'_> {
     }
 }
 
+/// What is known of judgements, in the order in which it is read. Words of faults come last.
 const JUDGED: &str =
-    "SELECT judgements.*, name, attempt, handed_in_at, doubt, received_at, blake3, state
+    "SELECT change, judgements.submission, cause, judgements.definitions, entrant, round, puzzle,
+     outcome, held, nearest, case_number, foreign_puzzle, cells, blank_cells, wrong_cells,
+     right_rows, right_columns, right_boxes, side,
+     name, attempt, handed_in_at, doubt, received_at, blake3, fault, at, faults, detail
      FROM judgements JOIN submissions ON submissions.id = judgements.submission";
 
 /// The number of the next change.
@@ -302,64 +314,63 @@ pub(super) fn judge(
     Ok(())
 }
 
+/// A judgement as [`JUDGED`] gives it. Columns are read by their place: looking names up takes longer than the rest.
 fn judged_of(row: &Row<'_>) -> rusqlite::Result<Judged> {
+    let doubt: Option<String> = row.get(22)?;
     Ok(Judged {
-        change: row.get("change")?,
-        submission: row.get("submission")?,
-        name: row.get("name")?,
-        attempt: row.get("attempt")?,
-        handed_in: super::records::handed_in(row)?,
-        received_at_ms: row.get("received_at")?,
-        blake3: row.get("blake3")?,
-        cause: row.get("cause")?,
+        change: row.get(0)?,
+        submission: row.get(1)?,
+        name: row.get(19)?,
+        attempt: row.get(20)?,
+        handed_in: HandedIn {
+            at_ms: row.get(21)?,
+            doubt: doubt.and_then(|word| Doubt::of_word(&word)),
+        },
+        received_at_ms: row.get(23)?,
+        blake3: row.get(24)?,
+        cause: row.get(2)?,
         judgement: judgement_of(row)?,
     })
 }
 
 fn judgement_of(row: &Row<'_>) -> rusqlite::Result<Judgement> {
-    let text = |column| row.get::<_, Option<String>>(column);
-    let entry = match (text("entrant")?, text("round")?, text("puzzle")?) {
+    let entry = match (row.get(4)?, row.get(5)?, row.get(6)?) {
         (Some(entrant), Some(round), Some(puzzle)) => Some(Entry { entrant, round, puzzle }),
         _ => None,
     };
-    let word: String = row.get("outcome")?;
-    let outcome = match word.as_str() {
-        HELD => Outcome::Held { why: text("held")?.unwrap_or_default(), nearest: text("nearest")? },
+    let text = |column| row.get::<_, Option<String>>(column).map(Option::unwrap_or_default);
+    let outcome = match row.get_ref(7)?.as_str()? {
+        HELD => Outcome::Held { why: text(8)?, nearest: row.get(9)? },
         DISMISSED => Outcome::Dismissed,
         verdict => Outcome::Marked(Marked {
-            case: row.get::<_, Option<i64>>("case_number")?.unwrap_or(1) as u64,
+            case: row.get::<_, Option<i64>>(10)?.unwrap_or(1) as u64,
             mark: mark_of(row, verdict)?,
-            fault: text("fault")?.unwrap_or_default(),
-            at: text("at")?.unwrap_or_default(),
-            faults: row.get::<_, Option<i64>>("faults")?.unwrap_or(0) as u64,
-            detail: text("detail")?.unwrap_or_default(),
+            fault: text(25)?,
+            at: text(26)?,
+            faults: row.get::<_, Option<i64>>(27)?.unwrap_or(0) as u64,
+            detail: text(28)?,
         }),
     };
-    Ok(Judgement { definitions: row.get("definitions")?, entry, outcome })
+    Ok(Judgement { definitions: row.get(3)?, entry, outcome })
 }
 
 fn mark_of(row: &Row<'_>, verdict: &str) -> rusqlite::Result<TryMark> {
-    if row.get("foreign_puzzle")? {
+    if row.get(11)? {
         return Ok(TryMark::Foreign);
     }
-    let count =
-        |column| Ok::<u32, rusqlite::Error>(row.get::<_, Option<u32>>(column)?.unwrap_or(0));
+    let count = |column| row.get::<_, Option<u32>>(column).map(Option::unwrap_or_default);
     Ok(match verdict {
-        "correct" | "wrong" => {
-            let right =
-                (row.get("right_rows")?, row.get("right_columns")?, row.get("right_boxes")?);
-            TryMark::Judged(scoring::Judged {
-                correct: verdict == "correct",
-                cells: count("cells")?,
-                blank_cells: count("blank_cells")?,
-                wrong_cells: row.get("wrong_cells")?,
-                right_houses: match right {
-                    (Some(rows), Some(columns), Some(boxes)) => Some([rows, columns, boxes]),
-                    _ => None,
-                },
-                side: count("side")?,
-            })
-        }
+        "correct" | "wrong" => TryMark::Judged(scoring::Judged {
+            correct: verdict == "correct",
+            cells: count(12)?,
+            blank_cells: count(13)?,
+            wrong_cells: row.get(14)?,
+            right_houses: match (row.get(15)?, row.get(16)?, row.get(17)?) {
+                (Some(rows), Some(columns), Some(boxes)) => Some([rows, columns, boxes]),
+                _ => None,
+            },
+            side: count(18)?,
+        }),
         "unreadable" => TryMark::Unreadable,
         verdict if verdict == Status::Failed.word() => TryMark::Failed,
         _ => TryMark::Pending,
