@@ -452,7 +452,7 @@ fn judgements_and_rulings_are_read_as_they_were_recorded_in_one_order() {
                 && !with_words
             {
                 let words = [&mut marked.fault, &mut marked.at, &mut marked.detail];
-                words.map(String::clear);
+                words.into_iter().for_each(String::clear);
             }
             judgement
         });
