@@ -3,4 +3,5 @@
 mod kit;
 mod outputs;
 mod rulings;
+mod scoring;
 mod takeover;
