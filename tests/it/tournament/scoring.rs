@@ -652,6 +652,7 @@ fn folder(naive: &Naive) -> Folder {
     let mut event = "format = 1\nid = \"e\"\nname = \"E\"\ntime_zone = \"UTC\"\n".to_owned();
     event.push_str("[[submissions.pattern]]\n");
     event.push_str("path = '^(?<round>[^/]+)/(?<puzzle>[^/]+)/(?<entrant>[^/.]+)\\.\\w+$'\n");
+    event.push_str("[publish]\nfreeze_before_end = \"20m\"\n");
     event.push_str("[ranking]\nbreak_by = [\"points\", \"last-gain\"]\n");
     if naive.season {
         event.push_str("season = { first = 10, step = 3, take_best = 1 }\n");
@@ -891,4 +892,77 @@ fn standings_of_random_events_are_those_of_a_naive_scorer_however_they_come_abou
             }
         }
     }
+}
+
+/// What the public sees of an event: the bytes of all files for it.
+fn public_files(standings: &Standings, now_ms: i64) -> Vec<Vec<u8>> {
+    let mut files = vec![outputs::standings(standings, &standings.public_overall(now_ms))];
+    for round in 0..standings.event().rounds.len() {
+        if let Some(table) = standings.public_round(round, now_ms) {
+            files.push(outputs::round(standings, round, &table));
+        }
+    }
+    files
+}
+
+/// Promise P11.
+#[test]
+fn nothing_that_is_handed_in_or_ruled_during_a_freeze_changes_what_the_public_sees() {
+    let mut numbers = Random::new();
+    let mut changed = 0;
+    for _ in 0..EVENTS[usize::from(is_long())] {
+        let mut naive = random(&mut numbers);
+        // All rounds at the same time, so that all are frozen.
+        naive.rounds.iter_mut().for_each(|round| round.start = START);
+        naive.rounds.iter_mut().for_each(|round| round.times.clear());
+        let frozen = START + 40 * MINUTE;
+        let now_ms = frozen + numbers.below(40) as i64 * MINUTE;
+        let event = Source { folder: folder(&naive), keys: Vec::new() }.event().unwrap();
+        let event = Arc::new(event);
+        let at: Vec<i64> =
+            naive.rulings.iter().map(|_| START + numbers.below(80) as i64 * MINUTE).collect();
+        let mut at = at;
+        at.sort_unstable();
+        let standings = |with_later: bool| {
+            let mut standings = Standings::new(Arc::clone(&event));
+            for one in naive.tries.iter().filter(|one| with_later || one.at <= frozen) {
+                standings.judged(&judged(one, one.submission, one.mark));
+            }
+            for (number, (ruled, at_ms)) in naive.rulings.iter().zip(&at).enumerate() {
+                let mut ruling = ruling(ruled, number, 1_000 + number as i64);
+                ruling.at_ms = *at_ms;
+                // Who takes part and how long a round is are no results.
+                let is_open =
+                    matches!(ruled, Ruled::Status(..) | Ruled::Exclude(..) | Ruled::Undo(_));
+                if !with_later && *at_ms > frozen && !is_open {
+                    let draft = Draft { action: "protest".into(), ..ruling.draft };
+                    let (by, reason) = (draft.by, draft.reason);
+                    ruling.draft = Draft { action: draft.action, by, reason, ..Draft::default() };
+                }
+                standings.ruled(ruling);
+            }
+            standings.refresh();
+            standings
+        };
+        let [all, early] = [true, false].map(standings);
+        assert_eq!(public_files(&all, now_ms), public_files(&early, now_ms), "{naive:#?}");
+        let of_staff =
+            |standings: &Standings| outputs::standings(standings, &standings.overall(now_ms));
+        changed += usize::from(of_staff(&all) != of_staff(&early));
+        // Before the start nothing is to be seen of a round.
+        assert_eq!(public_files(&all, START - 1).len(), 1);
+        // A ruling ends the freeze.
+        let mut published = all.clone();
+        let draft = Draft {
+            action: "publish".into(),
+            by: "x".into(),
+            reason: "y".into(),
+            ..Draft::default()
+        };
+        let (number, hash) = (naive.rulings.len() as i64 + 1, CHAIN_START);
+        published.ruled(Ruling { number, change: 5_000, at_ms: now_ms, draft, hash });
+        published.refresh();
+        assert_eq!(public_files(&published, now_ms)[0], of_staff(&all), "{naive:#?}");
+    }
+    assert!(changed > 100, "there is something to hide: {changed}");
 }
