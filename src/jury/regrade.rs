@@ -82,6 +82,18 @@ impl Jury {
         Ok((rulings.swap_remove(0), preview))
     }
 
+    /// The judgements that are not what the archive gives by the definitions in force, a line each.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be found out.
+    pub fn differing(&self) -> Result<Vec<String>, Refused> {
+        let number = self.rejudge.ledger.definitions().in_force()?.ok_or(Refused::NoEvent)?;
+        let definitions = self.definitions.get(number)?;
+        let effect = self.effect_of_judging_again(&definitions, &What::default())?;
+        Ok(judgement_lines(&effect))
+    }
+
     fn plan(&self, what: &What, now_ms: i64) -> Result<Plan, Refused> {
         let stored = self.rejudge.ledger.definitions();
         let in_force = stored.in_force()?.ok_or(Refused::NoEvent)?;

@@ -87,8 +87,11 @@ impl Rejudge {
             let again = again.collect::<Result<Vec<_>, Error>>()?;
             for (before, after) in part.iter().zip(again) {
                 let Some(after) = after else { continue };
+                let (old, new) = (&before.judgement.outcome, &after.outcome);
+                // Why one is held, and what is nearest, is as it was when it was held.
+                let is_held = |outcome: &Outcome| matches!(outcome, Outcome::Held { .. });
                 let is_same = before.judgement.entry == after.entry
-                    && before.judgement.outcome == after.outcome;
+                    && (old == new || is_held(old) && is_held(new));
                 if !is_same {
                     changed.push((before.submission, after));
                 }

@@ -75,6 +75,19 @@ pub fn in_force(rulings: &[Ruling]) -> Vec<&Ruling> {
     standing
 }
 
+/// The number of the first ruling that is not chained to the one before, or has another number than it should.
+pub fn broken_at(rulings: &[Ruling]) -> Option<i64> {
+    let mut previous = CHAIN_START;
+    for (number, ruling) in (1..).zip(rulings) {
+        let hash = ruling.draft.hash(number, ruling.at_ms, &previous);
+        if ruling.number != number || ruling.hash != hash {
+            return Some(number);
+        }
+        previous = hash;
+    }
+    None
+}
+
 impl Draft {
     /// The hash of a ruling with this number and time, behind one with the hash `previous`: each column in its
     /// order, with its length before it, so that no two rows have the same bytes.

@@ -11,6 +11,7 @@
 mod clock;
 mod contents;
 mod disks;
+mod event;
 mod file_system;
 mod finding;
 mod folders;
@@ -66,6 +67,7 @@ pub fn examine(
     report(file_system::locks(&folders, settings))?;
     let (existing, latest_ms) = ledger::examine(&settings.paths);
     report(existing.into_iter().collect())?;
+    report(event::examine(settings))?;
     report(watch::findings(&folders, settings, &inbox))?;
     report(machine::limits(settings))?;
     report(vec![machine::memory(settings), machine::processor(settings)])?;

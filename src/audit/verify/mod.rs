@@ -12,6 +12,7 @@
 //! [`Sink`]: crate::store::reports::rebuild::Sink
 
 mod compare;
+mod event;
 mod files;
 
 use crate::config::Settings;
@@ -117,7 +118,7 @@ struct Counters {
 }
 
 impl Verify<'_> {
-    /// Checks the ledger, all files and all reports.
+    /// Checks the ledger, all files, the event and all reports.
     ///
     /// # Errors
     ///
@@ -125,6 +126,7 @@ impl Verify<'_> {
     pub fn all(&self) -> Result<Checked, Error> {
         self.check_ledger()?;
         self.check_files()?;
+        self.check_event()?;
         self.reports(&self.ledger.reports().all()?)
     }
 

@@ -5,7 +5,7 @@ use super::super::{Error, print_error};
 use crate::event::{Owner, Standings, Table, outputs};
 use crate::model::escape;
 use crate::model::rows::rfc_3339;
-use crate::model::ruling::{CHAIN_START, in_force};
+use crate::model::ruling::{CHAIN_START, broken_at, in_force};
 use crate::model::submission::{Judged, Outcome};
 use crate::pipeline::standings::LiveStandings;
 use crate::store::definitions::KnownDefinitions;
@@ -221,20 +221,16 @@ pub(super) fn audit(args: &AuditArgs) -> Result<ExitCode, Error> {
     let settings = args.service.settings()?;
     let ledger = open_existing_ledger(&settings.paths)?;
     let rulings = ledger.changes().rulings().map_err(crate::service::Error::from)?;
-    let mut previous = CHAIN_START;
-    for (number, ruling) in (1..).zip(&rulings) {
-        let hash = ruling.draft.hash(number, ruling.at_ms, &previous);
-        if ruling.number != number || ruling.hash != hash {
-            print_error(&format!(
-                "the chain is broken at ruling {number}: it is not what was recorded, or one was put in or \
-                 removed before it; compare with an earlier backup"
-            ));
-            return Ok(ExitCode::from(NOTHING));
-        }
-        previous = hash;
+    if let Some(number) = broken_at(&rulings) {
+        print_error(&format!(
+            "the chain is broken at ruling {number}: it is not what was recorded, or one was put in or \
+             removed before it; compare with an earlier backup"
+        ));
+        return Ok(ExitCode::from(NOTHING));
     }
     let standing = in_force(&rulings).len();
-    let head = blake3::Hash::from_bytes(previous).to_hex();
+    let head = rulings.last().map_or(CHAIN_START, |last| last.hash);
+    let head = blake3::Hash::from_bytes(head).to_hex();
     let count = rulings.len();
     writeln!(io::stdout(), "{count} rulings, {standing} of them in force; head {head}")
         .map_err(Error::Output)?;

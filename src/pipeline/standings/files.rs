@@ -65,38 +65,43 @@ impl Files {
                 first_error.get_or_insert(error);
             }
         };
-        let (reports, public) = (self.reports.clone(), self.public.clone());
-        let event = standings.event().clone();
-        let mut whole = |path: PathBuf, bytes: Vec<u8>| note(self.put(&path, &bytes));
-        whole(
-            reports.join("standings.csv"),
-            outputs::standings(standings, &standings.overall(now_ms)),
-        );
-        whole(
-            public.join("standings.csv"),
-            outputs::standings(standings, &standings.public_overall(now_ms)),
-        );
-        whole(reports.join("held.csv"), outputs::held(standings));
-        whole(reports.join("missing.csv"), outputs::missing(standings, now_ms));
-        whole(reports.join("identical.csv"), outputs::identical(standings));
-        whole(reports.join("rulings.csv"), outputs::rulings(standings.rulings()));
-        for (round, definition) in event.rounds.iter().enumerate() {
-            let name = format!("rounds/{}.csv", definition.id);
-            let table = standings.round(round, now_ms);
-            whole(reports.join(&name), outputs::round(standings, round, &table));
-        }
-        for (round, definition) in event.rounds.iter().enumerate() {
-            let path = public.join(format!("rounds/{}.csv", definition.id));
-            note(match standings.public_round(round, now_ms) {
-                Some(table) => self.put(&path, &outputs::round(standings, round, &table)),
+        let event = standings.event();
+        for (path, content) in self.contents(standings, now_ms) {
+            note(match content {
+                Some(bytes) => self.put(&path, &bytes),
                 None => self.remove(&path),
             });
         }
         for round in rounds {
             let name = format!("rounds/{}-entries.csv", event.rounds[round].id);
-            note(self.put_entries(&reports.join(name), standings, ledger, round));
+            note(self.put_entries(&self.reports.join(name), standings, ledger, round));
         }
         first_error.map_or(Ok(()), Err)
+    }
+
+    /// All files but those with entries, and what is in them at a moment; nothing of one that may not be there.
+    pub fn contents(&self, standings: &Standings, now_ms: i64) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+        let (reports, public) = (&self.reports, &self.public);
+        let overall = outputs::standings(standings, &standings.overall(now_ms));
+        let public_overall = outputs::standings(standings, &standings.public_overall(now_ms));
+        let mut contents = vec![
+            (reports.join("standings.csv"), Some(overall)),
+            (public.join("standings.csv"), Some(public_overall)),
+            (reports.join("held.csv"), Some(outputs::held(standings))),
+            (reports.join("missing.csv"), Some(outputs::missing(standings, now_ms))),
+            (reports.join("identical.csv"), Some(outputs::identical(standings))),
+            (reports.join("rulings.csv"), Some(outputs::rulings(standings.rulings()))),
+        ];
+        for (round, definition) in standings.event().rounds.iter().enumerate() {
+            let name = format!("rounds/{}.csv", definition.id);
+            let table = standings.round(round, now_ms);
+            let for_staff = outputs::round(standings, round, &table);
+            let for_public = standings.public_round(round, now_ms);
+            let for_public = for_public.map(|table| outputs::round(standings, round, &table));
+            contents.push((reports.join(&name), Some(for_staff)));
+            contents.push((public.join(&name), for_public));
+        }
+        contents
     }
 
     /// Writes a file, unless it holds these bytes.

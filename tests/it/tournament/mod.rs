@@ -1,5 +1,7 @@
 //! A tournament on a running service: entries, definitions that change, rulings, standings.
 
+mod checks;
+mod kills;
 mod kit;
 mod outputs;
 mod rulings;

@@ -35,6 +35,7 @@ fn standings(sandbox: &Sandbox) -> Vec<String> {
     short.collect()
 }
 
+/// Promise P10.
 #[test]
 fn what_staff_decide_changes_points_at_once_and_can_be_undone() {
     let mut sandbox = Sandbox::new();

@@ -4,6 +4,7 @@
 use super::kit::{Folder, LINE, SOLVED, judgements, relabelled, wait_for_judgements};
 use crate::kit::Sandbox;
 
+/// Promise P9.
 #[test]
 fn entries_are_judged_against_the_registered_puzzle_and_others_are_held() {
     let mut sandbox = Sandbox::new();
