@@ -2,6 +2,7 @@
 
 mod check;
 mod desk;
+mod export;
 mod init;
 mod regrade;
 mod rule;
@@ -31,6 +32,8 @@ enum Command {
     Rule(Box<rule::Args>),
     /// Judge again: what a changed event folder changes, and putting it in force
     Regrade(regrade::Args),
+    /// Write the standings into a workbook
+    Export(export::Args),
     /// Verify that no ruling was changed or removed
     Audit(standings::AuditArgs),
 }
@@ -48,6 +51,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         Command::Show(args) => standings::show(&args),
         Command::Rule(args) => rule::run(*args),
         Command::Regrade(args) => regrade::run(args),
+        Command::Export(args) => export::run(&args),
         Command::Audit(args) => standings::audit(&args),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::kit::{Folder, SOLVED, relabelled};
 use crate::kit::Sandbox;
+use calamine::{Data, Reader};
 
 #[test]
 fn staff_see_who_stands_where_what_is_held_and_what_is_missing() {
@@ -95,4 +96,46 @@ fn staff_see_who_stands_where_what_is_held_and_what_is_missing() {
     std::fs::remove_file(sandbox.path("reports/rounds/r1-entries.csv")).unwrap();
     sandbox.start();
     sandbox.wait_for_text("reports/rounds/r1-entries.csv", &before);
+}
+
+#[test]
+fn a_workbook_has_numbers_times_of_the_zone_and_text_that_stays_text() {
+    let mut sandbox = Sandbox::new();
+    let mut folder = Folder::new();
+    folder.event = folder.event.replace("\"UTC\"", "\"Asia/Tokyo\"");
+    folder.event.push_str("[publish]\nfreeze_before_end = \"7999h\"\n");
+    folder.entrants = "id,name\n007,=SUM(A1)\n008,1/2\n".into();
+    folder.write(&sandbox);
+    sandbox.start();
+    sandbox.rename_in("r1/p1/007.txt", SOLVED);
+    sandbox.wait_for(1);
+    sandbox.stop();
+    let path = sandbox.path("book.xlsx");
+    let cells = |args: &[&str], sheet: &str| -> Vec<Vec<Data>> {
+        let outcome = sandbox.run("event export", args);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+        let mut book = calamine::open_workbook_auto(&path).unwrap();
+        let range = book.worksheet_range(sheet).unwrap();
+        range.rows().map(<[Data]>::to_vec).collect()
+    };
+    let text = |text: &str| Data::String(text.into());
+    let xlsx = ["--xlsx", path.to_str().unwrap(), "--all"];
+    let rows = cells(&xlsx, "Standings");
+    assert_eq!(rows[0][..4], ["rank", "group_rank", "entrant", "name"].map(text));
+    assert_eq!(rows[1][..4], [Data::Float(1.0), Data::Empty, text("007"), text("=SUM(A1)")]);
+    assert_eq!(rows[1][6..8], [Data::Float(10.0), Data::Float(0.0)]);
+    assert_eq!(rows[2][3], text("1/2"));
+    let entries = cells(&xlsx, "Entries");
+    let row = sandbox.rows("rounds/r1-entries.csv").remove(0);
+    let utc: jiff::Timestamp = row.get("handed_in_at").parse().unwrap();
+    // Days since 1899-12-30, nine hours ahead of UTC.
+    let expected = (utc.as_second() + 9 * 3_600) as f64 / 86_400.0 + 25_569.0;
+    let Data::DateTime(shown) = &entries[1][6] else { panic!("{:?}", entries[1][6]) };
+    assert!((shown.as_f64() - expected).abs() * 86_400.0 < 1.0, "{shown:?} {expected}");
+    assert_eq!(cells(&xlsx, "Rulings")[1][5], text("takeover"));
+    // Without --all nothing is in it that the public may not see: the round is frozen since before the entry.
+    let rows = cells(&xlsx[..2], "Standings");
+    assert_eq!((&rows[1][3], &rows[1][6]), (&text("=SUM(A1)"), &Data::Float(0.0)));
+    let book = calamine::open_workbook_auto(&path).unwrap();
+    assert_eq!(book.sheet_names(), ["Standings", "r1"]);
 }
