@@ -9,7 +9,7 @@ use super::standings::{Row, Standings, Table, TryWords};
 use crate::model::escape;
 use crate::model::rows::{name_cell, neutralised, rfc_3339};
 use crate::model::ruling::Ruling;
-use crate::model::submission::{Judged, Marked, Outcome};
+use crate::model::submission::{Judged, Marked, Outcome, verdict};
 use gridmark_core::scoring::{Points, TryMark};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -59,8 +59,8 @@ pub const HELD: [&str; 5] = ["submission", "attempt", "handed_in_at", "why", "ne
 pub const MISSING: [&str; 5] = ["round", "puzzle", "entrant", "name", "status"];
 
 /// The columns of `identical.csv`.
-pub const IDENTICAL: [&str; 7] =
-    ["round", "puzzle", "blake3", "entrant", "submission", "attempt", "handed_in_at"];
+pub const IDENTICAL: [&str; 8] =
+    ["round", "puzzle", "blake3", "entrant", "submission", "attempt", "handed_in_at", "verdict"];
 
 /// The columns of `rulings.csv`.
 pub const RULINGS: [&str; 16] = [
@@ -248,7 +248,7 @@ pub fn identical(standings: &Standings) -> Vec<u8> {
     let mut rows = Rows::new(IDENTICAL);
     for identical in standings.identical() {
         let round = &event.rounds[identical.round];
-        for (entrant, name, attempt, handed_in) in &identical.entries {
+        for (entrant, name, attempt, handed_in, mark) in &identical.entries {
             rows.add(&[
                 text(&round.id),
                 text(&round.puzzles[identical.puzzle].id),
@@ -257,6 +257,7 @@ pub fn identical(standings: &Standings) -> Vec<u8> {
                 name_cell(name, true),
                 attempt.to_string(),
                 rfc_3339(handed_in.at_ms),
+                verdict(*mark).into(),
             ]);
         }
     }

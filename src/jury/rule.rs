@@ -5,7 +5,7 @@
 
 use super::rejudge::Assigned;
 use super::{Assignments, Jury, Refused};
-use crate::event::{Action, Definitions, Event, Key, Place, Source, Standings};
+use crate::event::{Action, Definitions, Event, Key, Place, Source, Standings, State};
 use crate::model::ruling::{Draft, Ruling, in_force};
 use crate::model::submission::{Judgement, Name};
 use crate::store::ledger::{Decision, Record};
@@ -67,7 +67,8 @@ impl Jury {
                 draft.action
             )));
         }
-        let checked = self.live.read(|standings| check(standings, &event, &trial.rulings, &action));
+        let checked =
+            self.live.read(|standings| check(standings, &event, &trial.rulings, &action, now_ms));
         if let Some(Err(why)) = checked? {
             return Err(Refused::Ruling(why));
         }
@@ -188,6 +189,7 @@ fn check(
     event: &Event,
     rulings: &[Ruling],
     action: &Action,
+    now_ms: i64,
 ) -> Result<(), String> {
     let actions: Vec<(i64, Action)> = in_force(rulings)
         .into_iter()
@@ -227,6 +229,16 @@ fn check(
             }
         }
         Action::Official { round } => {
+            let mut concerned =
+                (0..event.rounds.len()).filter(|of| round.is_none_or(|round| round == *of));
+            if let Some(running) =
+                concerned.find(|round| standings.state(*round, now_ms) == State::Running)
+            {
+                return Err(format!(
+                    "round {} is running: somebody may still hand in, or finish later by the sheet of times",
+                    event.rounds[running].id
+                ));
+            }
             let closed: HashSet<i64> = actions
                 .iter()
                 .filter_map(|(_, action)| match action {

@@ -23,8 +23,8 @@ pub(super) struct Effect {
     pub(super) protests: BTreeMap<i64, Option<usize>>,
     /// Rounds whose freeze is over; `None` is all of them.
     published: HashSet<Option<usize>>,
-    /// Rounds whose results are official; `None` is all of them and the event.
-    official: HashSet<Option<usize>>,
+    /// Rounds whose results are official, and since which change; `None` is all of them and the event.
+    official: HashMap<Option<usize>, i64>,
     /// What each ruling in force does, by its place among all rulings.
     pub(super) actions: Vec<(usize, Action)>,
 }
@@ -49,14 +49,14 @@ impl Effect {
         for ruling in in_force(rulings) {
             // One about what is not defined any more does nothing.
             if let Ok(action) = Action::of(&ruling.draft, event) {
-                effect.add(ruling.number, action.clone());
+                effect.add(ruling, action.clone());
                 effect.actions.push(((ruling.number - 1).max(0) as usize, action));
             }
         }
         effect
     }
 
-    fn add(&mut self, number: i64, action: Action) {
+    fn add(&mut self, ruling: &Ruling, action: Action) {
         match action {
             Action::Points { entrant, round, puzzle, change } => {
                 self.adjustments.entry((entrant, round, puzzle)).or_default().push(change);
@@ -67,8 +67,8 @@ impl Effect {
             Action::Time { submission, at_ms } => {
                 self.entries.entry(submission).or_default().at_ms = Some(at_ms);
             }
-            Action::Late { submission, ruling } => {
-                self.entries.entry(submission).or_default().late = Some(ruling);
+            Action::Late { submission, ruling: late } => {
+                self.entries.entry(submission).or_default().late = Some(late);
             }
             Action::Void { round, puzzle, void } => _ = self.void.insert((round, puzzle), void),
             Action::Assign { submission, .. } => {
@@ -78,10 +78,10 @@ impl Effect {
             Action::Exclude { round, interval } => {
                 self.excluded.entry(round).or_default().push(interval);
             }
-            Action::Protest { round, .. } => _ = self.protests.insert(number, round),
+            Action::Protest { round, .. } => _ = self.protests.insert(ruling.number, round),
             Action::Close { number } => _ = self.protests.remove(&number),
             Action::Publish { round } => _ = self.published.insert(round),
-            Action::Official { round } => _ = self.official.insert(round),
+            Action::Official { round } => _ = self.official.insert(round, ruling.change),
             // These are in the judgements and definitions that they caused.
             Action::Accept { .. } | Action::Dismiss { .. } | Action::Undo { .. } => {}
             Action::Takeover | Action::Regrade => {}
@@ -113,9 +113,15 @@ impl Effect {
         self.excluded.get(&round).map_or(&[], Vec::as_slice)
     }
 
+    /// The change since which the results of a round are official, if they are.
+    pub(super) fn official_since(&self, round: usize) -> Option<i64> {
+        let of = |round| self.official.get(&round).copied();
+        of(None).into_iter().chain(of(Some(round))).min()
+    }
+
     /// Whether the results of a round are official.
     pub(super) fn is_official(&self, round: usize) -> bool {
-        self.official.contains(&None) || self.official.contains(&Some(round))
+        self.official_since(round).is_some()
     }
 
     /// Whether the freeze of a round is over by a ruling.

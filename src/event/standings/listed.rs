@@ -5,7 +5,7 @@ use super::super::names::Owner;
 use super::super::ruling::Action;
 use super::{Entry, Standings, doubt_word};
 use crate::model::ruling::Ruling;
-use crate::model::submission::{HandedIn, Name};
+use crate::model::submission::{HandedIn, Name, verdict};
 use gridmark_core::scoring::{InTime, Points, Standing, TryMark, Void, Which};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,8 +42,8 @@ pub struct Identical {
     pub puzzle: usize,
     /// The hash of the bytes.
     pub blake3: [u8; 32],
-    /// The entrants, with the name and attempt of each entry, and when it arrived.
-    pub entries: Vec<(usize, Name, u32, HandedIn)>,
+    /// The entrants, with the name and attempt of each entry, when it arrived, and what it was marked.
+    pub entries: Vec<(usize, Name, u32, HandedIn, TryMark)>,
 }
 
 /// A try, and what became of it.
@@ -78,13 +78,7 @@ pub struct TryWords {
 impl TryWords {
     /// The verdict in one word.
     pub const fn verdict(&self) -> &'static str {
-        match self.mark {
-            TryMark::Judged(judged) if judged.correct => "correct",
-            TryMark::Judged(_) | TryMark::Foreign => "wrong",
-            TryMark::Unreadable => "unreadable",
-            TryMark::Failed => "failed",
-            TryMark::Pending => "",
-        }
+        verdict(self.mark)
     }
 
     /// Why its time is in doubt, in a word; empty if it is not.
@@ -94,10 +88,26 @@ impl TryWords {
 }
 
 impl Standings {
-    /// All submissions that wait for staff, by number: those that are nobody's for sure, and those that came
-    /// before the start.
+    /// All submissions that wait for staff, by number: those that are nobody's for sure, those that came before
+    /// the start, and those that came after the results of their round were official.
     pub fn held(&self) -> BTreeMap<i64, Held> {
         let mut held = self.held.clone();
+        for (round, entry) in self.after_official() {
+            let why = format!(
+                "the results of round {} were official when it was handed in",
+                self.event().rounds[round].id
+            );
+            held.insert(
+                entry.submission,
+                Held {
+                    name: entry.name.clone(),
+                    attempt: entry.attempt,
+                    handed_in: entry.handed_in,
+                    why,
+                    nearest: None,
+                },
+            );
+        }
         for (round, scores) in self.scores.iter().enumerate() {
             for (entrant, score) in scores.iter().enumerate() {
                 for submission in &score.early {
@@ -127,7 +137,18 @@ impl Standings {
     /// How many submissions wait for staff.
     pub fn held_count(&self) -> usize {
         let early = self.scores.iter().flatten().map(|score| score.early.len());
-        self.held.len() + early.sum::<usize>()
+        self.held.len() + early.sum::<usize>() + self.after_official().count()
+    }
+
+    /// Entries that came after the results of their round had been made official.
+    fn after_official(&self) -> impl Iterator<Item = (usize, &Entry)> {
+        let rounds = self.tries.iter().enumerate();
+        let official = rounds.filter_map(|(round, tries)| {
+            let since = self.effect.official_since(round)?;
+            let entries = tries.iter().flatten().flatten();
+            Some(entries.filter(move |entry| entry.since > since).map(move |entry| (round, entry)))
+        });
+        official.flatten()
     }
 
     /// What is missing in rounds that have started: everything of which nothing was handed in.
@@ -171,7 +192,7 @@ impl Standings {
                         continue;
                     }
                     let entries = entries.into_iter().map(|(entrant, entry)| {
-                        (entrant, entry.name.clone(), entry.attempt, entry.handed_in)
+                        (entrant, entry.name.clone(), entry.attempt, entry.handed_in, entry.mark)
                     });
                     identical.push(Identical { round, puzzle, blake3, entries: entries.collect() });
                 }
@@ -188,7 +209,8 @@ impl Standings {
         for (puzzle, (tries, score)) in tries.iter().zip(&score.puzzles).enumerate() {
             let owner = Owner { entrant, round, puzzle };
             let entries = &self.tries[round][entrant][puzzle];
-            for (number, entry) in entries.iter().enumerate() {
+            let seen = self.seen(entries, (round, &self.effect), None);
+            for (number, entry) in seen.into_iter().enumerate() {
                 let (one, became) = (&tries.tries[number], &score.tries[number]);
                 let counts = score.counts == Some(number);
                 let mut why = match became.standing {

@@ -83,6 +83,8 @@ impl Location {
 /// What is kept of an entry.
 #[derive(Clone, Debug)]
 struct Entry {
+    /// The change with which it was judged first.
+    since: i64,
     submission: i64,
     name: Name,
     attempt: u32,
@@ -181,7 +183,7 @@ impl Standings {
     /// Adds a judgement, which replaces an earlier one of its submission.
     pub fn judged(&mut self, judged: &Judged) {
         self.last_change = self.last_change.max(judged.change);
-        self.remove(judged.submission);
+        let since = self.remove(judged.submission).unwrap_or(judged.change);
         let entry = judged.judgement.entry.as_ref();
         let owner = entry.and_then(|entry| self.owner(&entry.entrant, &entry.round, &entry.puzzle));
         let place = match (&judged.judgement.outcome, owner) {
@@ -189,6 +191,7 @@ impl Standings {
                 self.insert(
                     owner,
                     Entry {
+                        since,
                         submission: judged.submission,
                         name: judged.name.clone(),
                         attempt: judged.attempt,
@@ -265,19 +268,40 @@ impl Standings {
         Some(Owner { entrant, round: *round, puzzle: *puzzles.get(puzzle)? })
     }
 
-    fn remove(&mut self, submission: i64) {
+    /// Removes what is known of a submission; returns with which change it was judged first, if it was an entry.
+    fn remove(&mut self, submission: i64) -> Option<i64> {
         let known = usize::try_from(submission).ok();
         match known.and_then(|number| self.submissions.get(number)).copied() {
             Some(Location::Entry { entrant, round, puzzle }) => {
                 let [entrant, round, puzzle] = [entrant, round, puzzle].map(|index| index as usize);
                 let owner = Owner { entrant, round, puzzle };
                 let tries = &mut self.tries[owner.round][owner.entrant][owner.puzzle];
-                tries.retain(|entry| entry.submission != submission);
+                let place = tries.iter().position(|entry| entry.submission == submission);
+                let removed = place.map(|place| tries.remove(place).since);
                 self.touch(owner);
+                removed
             }
-            Some(Location::Held) => _ = self.held.remove(&submission),
-            Some(Location::Nowhere) | None => {}
+            Some(Location::Held) => {
+                self.held.remove(&submission);
+                None
+            }
+            Some(Location::Nowhere) | None => None,
         }
+    }
+
+    /// The entries that are looked at: up to a moment, if there is one, and only those that were known when the
+    /// results of the round were made official.
+    fn seen<'a>(
+        &self,
+        entries: &'a [Entry],
+        (round, effect): (usize, &Effect),
+        until_ms: Option<i64>,
+    ) -> Vec<&'a Entry> {
+        let last = effect.official_since(round).unwrap_or(i64::MAX);
+        let is_seen = |entry: &&Entry| {
+            entry.since <= last && until_ms.is_none_or(|until| entry.handed_in.at_ms <= until)
+        };
+        entries.iter().filter(is_seen).collect()
     }
 
     fn touch(&mut self, owner: Owner) {
@@ -320,10 +344,7 @@ impl Standings {
         let puzzles = self.tries[round][entrant].iter().enumerate();
         puzzles
             .map(|(puzzle, entries)| {
-                let seen = entries
-                    .iter()
-                    .filter(|entry| until_ms.is_none_or(|until| entry.handed_in.at_ms <= until));
-                let seen: Vec<&Entry> = seen.collect();
+                let seen = self.seen(entries, (round, effect), until_ms);
                 let has_rulings = effect.concerns_entries();
                 let tries = seen.iter().enumerate().map(|(number, entry)| {
                     let place = has_rulings.then(|| (entry.name.clone(), entry.attempt));
@@ -414,9 +435,9 @@ impl Standings {
         }
         let (tries, score) = self.score_in_full(round, entrant, effect, until_ms);
         let (mut early, mut unknown) = (Vec::new(), 0);
-        for (puzzle, score) in score.puzzles.iter().enumerate() {
-            for (number, one) in score.tries.iter().enumerate() {
-                let entry = &entries[puzzle][number];
+        for (score, entries) in score.puzzles.iter().zip(entries) {
+            let seen = self.seen(entries, (round, effect), until_ms);
+            for (one, entry) in score.tries.iter().zip(seen) {
                 if one.standing == scoring::Standing::Early {
                     early.push(entry.submission);
                 }

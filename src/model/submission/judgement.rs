@@ -87,12 +87,17 @@ pub struct Judged {
 impl Marked {
     /// The verdict in one word, as reports have it.
     pub const fn verdict(&self) -> &'static str {
-        match self.mark {
-            TryMark::Judged(judged) if judged.correct => "correct",
-            TryMark::Judged(_) | TryMark::Foreign => "wrong",
-            TryMark::Unreadable => "unreadable",
-            TryMark::Failed => "failed",
-            TryMark::Pending => "",
-        }
+        verdict(self.mark)
+    }
+}
+
+/// The verdict of a mark in one word, as reports have it.
+pub const fn verdict(mark: TryMark) -> &'static str {
+    match mark {
+        TryMark::Judged(judged) if judged.correct => "correct",
+        TryMark::Judged(_) | TryMark::Foreign => "wrong",
+        TryMark::Unreadable => "unreadable",
+        TryMark::Failed => "failed",
+        TryMark::Pending => "",
     }
 }

@@ -8,7 +8,7 @@ mod outcome;
 mod signature;
 
 pub use handed_in::{Doubt, HandedIn};
-pub use judgement::{Entry, Judged, Judgement, Marked, Outcome};
+pub use judgement::{Entry, Judged, Judgement, Marked, Outcome, verdict};
 pub use name::{FILE_NAME_BYTES_MAX, Name, Place};
 pub use outcome::{Finished, Graded, Status, Step, Tally};
 pub use signature::{Signature, copied_time};

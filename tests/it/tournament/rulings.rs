@@ -53,6 +53,7 @@ fn what_staff_decide_changes_points_at_once_and_can_be_undone() {
     ];
     wait_for_judgements(&mut sandbox, &before);
     assert_eq!(standings(&sandbox), ["101 10", "102 0", "103 0"]);
+    refused(&sandbox, "official --round r1", "round r1 is running");
     // Half of it with the service running, half of it without.
     let mut number = 1;
     for is_running in [true, false] {
@@ -109,7 +110,13 @@ fn what_staff_decide_changes_points_at_once_and_can_be_undone() {
 #[test]
 fn what_means_nothing_or_would_change_an_official_result_is_refused_with_what_to_do() {
     let mut sandbox = Sandbox::new();
-    Folder::new().write(&sandbox);
+    // It is over, and takes entries all the same.
+    let over = || {
+        let mut folder = Folder::new();
+        folder.rounds[0].1 = folder.rounds[0].1.replace("8000h\"", "30m\"\nlate = \"accept\"");
+        folder
+    };
+    over().write(&sandbox);
     sandbox.start();
     sandbox.rename_in("r1/p1/101.txt", SOLVED);
     sandbox.rename_in("r1/p1/110.txt", SOLVED);
@@ -168,17 +175,26 @@ fn what_means_nothing_or_would_change_an_official_result_is_refused_with_what_to
         refused(&sandbox, line, "are official by ruling 5: undo that one first");
     }
     // A folder that would change it is refused, too; one that does not is taken over.
-    let mut folder = Folder::new();
+    let mut folder = over();
     folder.policies = folder.policies.replace("0.5", "3");
     folder.write(&sandbox);
     let outcome = sandbox.run("reload", &["--"; 0]);
     assert!(outcome.stderr.contains("the results of round r1 are official"), "{outcome:?}");
-    folder = Folder::new();
+    folder = over();
     folder.event = folder.event.replace("\"Open\"", "\"Other\"");
     folder.write(&sandbox);
     let outcome = sandbox.run("reload", &["--"; 0]);
     assert!(outcome.stdout.contains("event: Other is in force"), "{outcome:?}");
+    // What comes now changes nothing, until somebody decides.
+    let before = standings(&sandbox);
+    sandbox.rename_in("r1/p1/103.txt", SOLVED);
+    sandbox.wait_for(3);
+    sandbox.wait_until("it is held", |sandbox| {
+        sandbox.service().metrics().of("gridmark_event_held") == 1.0
+    });
+    assert_eq!(standings(&sandbox), before);
     ruled(&sandbox, "undo --number 5", 7);
+    assert!(standings(&sandbox).contains(&"103 10".into()));
     ruled(&sandbox, "points --entrant 101 --round r1 --value add_1", 8);
     let show = sandbox.run("event show", &["101"]).stdout;
     assert!(show.contains("try 1: r1/p1/101.txt, attempt 1: "), "{show}");
