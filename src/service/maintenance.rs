@@ -3,13 +3,16 @@
 use super::Shared;
 use super::manager::Manager;
 use super::reload::Reload;
+use super::start::READ_AT_START_BYTES_MAX;
 use crate::model::escape;
 use crate::model::words::counted;
 use crate::store::disk::free_bytes;
+use crate::store::ledger::{self, Ledger};
 use crate::store::lock::Locks;
 use crate::telemetry::health::Concern;
 use crate::telemetry::{Recorder, emit};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread::Builder;
 use std::time::Instant;
 
 /// The periodic work, with the locks that it keeps in place.
@@ -21,12 +24,16 @@ pub(super) struct Maintenance {
     unlocked: Vec<String>,
     next: Instant,
     manager: Manager,
+    /// What is wrong with the ledger's file, once that is found.
+    damage: Arc<Mutex<Option<String>>>,
 }
 
 impl Maintenance {
     pub(super) fn new(shared: Arc<Shared>, recorder: Recorder, locks: Locks) -> Maintenance {
         let (unlocked, next, manager) = (Vec::new(), Instant::now(), Manager::new());
-        Maintenance { shared, recorder, locks, unlocked, next, manager }
+        let damage = Arc::default();
+        look_for_damage(&shared, &damage);
+        Maintenance { shared, recorder, locks, unlocked, next, manager, damage }
     }
 
     /// Does what is due.
@@ -86,7 +93,7 @@ impl Maintenance {
         let paths = &self.shared.settings.paths;
         let least = self.shared.sections.publish.get().disk_free_bytes_min;
         let mut least_free = u64::MAX;
-        let mut trouble = state.err();
+        let mut trouble = state.err().or_else(|| self.damage.lock().ok()?.clone());
         let written = [paths.reports(), paths.archive(), paths.state()];
         for path in written.iter().chain([&paths.quarantine()]) {
             if !path.exists() {
@@ -115,4 +122,24 @@ impl Maintenance {
             None => self.shared.health.set_ready(Concern::Disk),
         }
     }
+}
+
+/// Reads a large ledger whole, beside everything else. Where a page is damaged no more files are taken.
+fn look_for_damage(shared: &Shared, damage: &Arc<Mutex<Option<String>>>) {
+    let path = shared.settings.paths.ledger();
+    if path.metadata().is_ok_and(|found| found.len() <= READ_AT_START_BYTES_MAX) {
+        return;
+    }
+    let damage = Arc::clone(damage);
+    let look = move || {
+        let found = match Ledger::damage(&path) {
+            Ok(found) => found,
+            Err(error) => Some(error.to_string()),
+        };
+        if let (Some(found), Ok(mut damage)) = (found, damage.lock()) {
+            *damage = Some(ledger::Error::Damaged { path, found }.to_string());
+        }
+    };
+    // Without a thread nothing is known of damage until it is met.
+    let _ = Builder::new().name("ledger".into()).spawn(look);
 }

@@ -12,6 +12,7 @@ use crate::pipeline::pool;
 use crate::pipeline::publish::{self, Publisher};
 use crate::pipeline::queue::{Budget, Drain, Queue};
 use crate::pipeline::standings::{self, Files, Follower};
+use crate::store::ledger::Ledger;
 use crate::store::recovery::{Recovered, leave_durable};
 use crate::store::reports::rebuild::{self, Rebuild};
 use crate::store::reports::rebuilder::{Rebuilder, SharedReports};
@@ -134,6 +135,7 @@ impl Stages {
             if let Err(error) = leave_durable(&ledger, &archive) {
                 emit::leave_failed(&error);
             }
+            let committed = is_kept(&ledger) && committed;
             // The process may end as soon as this is sent, and the ledger is closed with its last user.
             drop((reports, ledger));
             let _ = send.send(Drained { left, committed });
@@ -160,6 +162,17 @@ impl Stages {
         self.reports.end_within(REBUILD_TIME_MAX);
         self.mailbox.stop();
     }
+}
+
+/// Whether the ledger's file holds what is committed. If somebody has put another file into its place, what is
+/// committed is saved beside it.
+fn is_kept(ledger: &Ledger) -> bool {
+    let Err(error) = ledger.check_file() else { return true };
+    match ledger.rescue() {
+        Ok(copy) => emit::ledger_rescued(&error, &copy),
+        Err(failed) => emit::ledger_lost(&error, &failed),
+    }
+    false
 }
 
 fn intake_dependencies(shared: &Shared, once: bool) -> intake::Dependencies {

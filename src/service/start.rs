@@ -16,8 +16,8 @@ use crate::store::archive::Archive;
 use crate::store::definitions::KnownDefinitions;
 use crate::store::fail_point::Point;
 use crate::store::in_flight::InFlightJournal;
-use crate::store::ledger::{Ledger, check_not_lost};
-use crate::store::lock::Locks;
+use crate::store::ledger::{self, Ledger, check_not_lost};
+use crate::store::lock::{Locks, check_apart};
 use crate::store::recovery::{Recovered, recover};
 use crate::store::reports::files::ReportFiles;
 use crate::store::reports::rebuild;
@@ -26,6 +26,7 @@ use crate::store::roots::{missing_above, overlap};
 use crate::telemetry::emit;
 use gridmark_core::judge::Tier;
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -52,11 +53,16 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     if let Some(overlap) = overlap(paths) {
         return Err(Error::Overlap(overlap));
     }
+    // Before anything is created: it might be created in a folder of another service.
+    check_apart(paths)?;
     make_folders(paths)?;
-    let mut locks = Locks::take(paths)?;
     let path = paths.ledger();
+    let mut locks = Locks::take(paths)?;
     check_not_lost(&path, &paths.reports())?;
     let ledger = Ledger::open(&path)?;
+    if let Some(found) = damage_at_start(&path)? {
+        return Err(ledger::Error::Damaged { path, found }.into());
+    }
     Point::LedgerOpened.pass();
     let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine())
         .map_err(|source| Error::Folder { path: paths.archive(), source })?;
@@ -106,6 +112,15 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     // Before the first file is taken.
     event::take_over(&shared, "start");
     Ok(Prepared { shared, locks, recovered, listener })
+}
+
+/// A ledger of up to so many bytes is read whole before the first file is taken; a larger one meanwhile.
+pub(super) const READ_AT_START_BYTES_MAX: u64 = 64 << 20;
+
+/// What is wrong with the ledger's file, if something is and that can be found out in a moment.
+fn damage_at_start(path: &Path) -> Result<Option<String>, Error> {
+    let bytes = path.metadata().map_or(0, |found| found.len());
+    if bytes > READ_AT_START_BYTES_MAX { Ok(None) } else { Ok(Ledger::damage(path)?) }
 }
 
 /// Creates the folders that are missing, and logs which: a mistyped root is as empty as a new one.

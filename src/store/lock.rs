@@ -62,6 +62,21 @@ pub enum Error {
         /// What its file says of its holder.
         holder: String,
     },
+    /// The inbox holds a folder of another service.
+    #[error(
+        "the inbox {} holds a folder of another gridmark, whose files would be taken: {holder} (it holds {}); \
+         set another inbox",
+        escape::path(path),
+        escape::path(lock)
+    )]
+    Around {
+        /// The inbox.
+        path: PathBuf,
+        /// The lock of the other service.
+        lock: PathBuf,
+        /// What its file says of its holder.
+        holder: String,
+    },
     /// Two folders are one, or one lies in the other.
     #[error(
         "{} is the folder {}, or lies in it; set a folder of its own for each",
@@ -132,6 +147,7 @@ impl Locks {
     ///
     /// If another process holds one, two folders are one, or the lock of the state folder cannot be used.
     pub fn take(paths: &Paths) -> Result<Locks, Error> {
+        check_apart(paths)?;
         let (path, state) = (paths.lock(), paths.state());
         let found = stat(&state);
         let found = found.map_err(|why| Error::Io { path: path.clone(), source: why.into() })?;
@@ -157,26 +173,14 @@ impl Locks {
         Ok(locks)
     }
 
-    /// Checks that a folder lies in no other one that is locked. What lies in a hidden folder of gridmark's does not
-    /// count: that is where `doctor` tries things.
+    /// Checks that a folder lies in no other one of this service. Of other services `check_apart` has checked it.
     fn check_above(&self, folder: &Path) -> Result<(), Error> {
         let Ok(real) = folder.canonicalize() else { return Ok(()) };
-        let is_hidden = |folder: &Path| {
-            let name = folder.file_name().map(OsStr::as_bytes);
-            name.is_some_and(|name| name.starts_with(HIDDEN_PREFIX.as_bytes()))
-        };
-        for below in real.ancestors().take_while(|folder| !is_hidden(folder)) {
-            let Some(above) = below.parent() else { break };
-            let path = above.join(LOCK_NAME);
-            let Ok(file) = open_to_read(&path) else { continue };
-            let is = file.metadata().ok().map(|found| identity(&found));
-            if self.others.iter().any(|lock| lock.identity() == is && is.is_some()) {
+        for above in real.ancestors().skip(1) {
+            let is = identity_of(&above.join(LOCK_NAME));
+            if is.is_some() && self.others.iter().any(|lock| lock.identity() == is) {
                 let (one, other) = (folder.to_owned(), above.to_owned());
                 return Err(Error::NotApart { one, other });
-            }
-            if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
-                let holder = holder_in(&path, &file);
-                return Err(Error::Within { path: folder.to_owned(), lock: path, holder });
             }
         }
         Ok(())
@@ -325,6 +329,72 @@ pub fn probe_locks(folder: &Path) -> io::Result<bool> {
 fn has_no_locks(error: &io::Error) -> bool {
     let without = [Errno::NOLCK, Errno::OPNOTSUPP, Errno::NOSYS];
     Errno::from_io_error(error).is_some_and(|error| without.contains(&error))
+}
+
+/// Makes sure that no folder lies in one of another service, before anything is created there, and that the inbox
+/// holds no folder of another service, whose files it would take.
+///
+/// # Errors
+///
+/// One does.
+pub fn check_apart(paths: &Paths) -> Result<(), Error> {
+    let folders =
+        [paths.inbox(), paths.archive(), paths.quarantine(), paths.reports(), paths.state()];
+    for folder in &folders {
+        let existing = folder.ancestors().find(|above| above.exists());
+        if let Some((lock, holder)) = existing.and_then(|below| held_above(below, folder == below))
+        {
+            return Err(Error::Within { path: folder.clone(), lock, holder });
+        }
+    }
+    let ours: Vec<_> = folders.iter().filter_map(|folder| identity_of(folder)).collect();
+    match held_below(&paths.inbox(), &ours, DEPTH_LOOKED) {
+        Some((lock, holder)) => Err(Error::Around { path: paths.inbox(), lock, holder }),
+        None => Ok(()),
+    }
+}
+
+/// How deep the inbox is looked through for folders of another service, and how many entries of a folder at most.
+const DEPTH_LOOKED: usize = 2;
+const ENTRIES_LOOKED: usize = 1_000;
+
+/// The lock that another process holds in a folder above this one, or in it if it is to be created there, with what
+/// its file says. What lies in a hidden folder of gridmark's does not count: that is where `doctor` tries things.
+fn held_above(folder: &Path, exists: bool) -> Option<(PathBuf, String)> {
+    let real = folder.canonicalize().ok()?;
+    let is_hidden = |folder: &&Path| {
+        let name = folder.file_name().map(OsStr::as_bytes);
+        name.is_some_and(|name| name.starts_with(HIDDEN_PREFIX.as_bytes()))
+    };
+    let above = real.ancestors().take_while(|folder| !is_hidden(folder));
+    above.skip(usize::from(exists)).find_map(|above| held_in(&above.join(LOCK_NAME)))
+}
+
+/// The lock that another process holds in a folder below this one, which is none of `ours`.
+fn held_below(folder: &Path, ours: &[(u64, u64)], depth: usize) -> Option<(PathBuf, String)> {
+    let entries = folder.read_dir().ok()?.take(ENTRIES_LOOKED).filter_map(Result::ok);
+    let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    for below in entries.filter(is_folder).map(|entry| entry.path()) {
+        if identity_of(&below).is_some_and(|identity| ours.contains(&identity)) {
+            continue;
+        }
+        // The lock of a state folder has a name of its own.
+        let held = held_in(&below.join(LOCK_NAME)).or_else(|| held_in(&below.join("lock")));
+        let deeper = || (depth > 1).then(|| held_below(&below, ours, depth - 1)).flatten();
+        if let Some(found) = held.or_else(deeper) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// Whether another process holds the lock at `path`, with what its file says.
+fn held_in(path: &Path) -> Option<(PathBuf, String)> {
+    let file = open_to_read(path).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some((path.to_owned(), holder_in(path, &file))),
+        _ => None,
+    }
 }
 
 /// Who holds the lock at `path`, on one line; `None` if its file cannot be read.

@@ -153,6 +153,12 @@ pub(super) fn locks(folders: &Folders, settings: &Settings) -> Vec<Finding> {
             findings.push(Finding::fail("lock", what, remedy));
         }
     }
+    if let Err(error) = &service {
+        let lock = settings.paths.lock();
+        let lock = escape::path(&lock);
+        let what = format!("a start will be refused: cannot lock {lock}: {error}");
+        findings.push(Finding::fail("lock", what, "do what it says"));
+    }
     if findings.is_empty() && folders.all().iter().any(|folder| folder.scratch.is_some()) {
         let what = "a lock in each folder keeps a second service out";
         findings.push(Finding::ok("lock", what));

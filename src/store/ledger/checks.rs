@@ -63,6 +63,19 @@ impl Ledger {
         })
     }
 
+    /// What is wrong with the file, if something is. Every page is read, but no index is compared, so it takes a
+    /// second for each few hundred megabytes. Other users of the ledger go on meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn damage(path: &Path) -> Result<Option<String>, Error> {
+        let Some(ledger) = Ledger::open_to_read(path)? else { return Ok(None) };
+        let check = "PRAGMA quick_check(1)";
+        let found = ledger.read(|connection| connection.query_row(check, [], |row| row.get(0)));
+        found.map(|found: String| (found != "ok").then(|| found.replace('\n', ": ")))
+    }
+
     /// The versions of rows, other than this program's, by which submissions were graded: they cannot be
     /// rebuilt byte for byte.
     ///

@@ -80,7 +80,7 @@ impl Claims<'_> {
         is_gone: impl Fn(&Name) -> bool,
     ) -> Result<Vec<Claimed>, Error> {
         let mut promised = HashSet::new();
-        self.0.transaction(|transaction| {
+        let claims: Vec<Claimed> = self.0.transaction(|transaction| {
             let mut attempts = transaction.prepare_cached(
                 "SELECT coalesce(max(attempt), 0) FROM submissions WHERE name = ?",
             )?;
@@ -142,7 +142,11 @@ impl Claims<'_> {
                     })
                 })
                 .collect::<rusqlite::Result<_>>()
-        })
+        })?;
+        if let (Some(marker), Some(last)) = (&self.0.marker, claims.last()) {
+            marker.claimed(last.id);
+        }
+        Ok(claims)
     }
 
     /// Releases claims of files that could not be taken.

@@ -1,6 +1,6 @@
 //! What a ledger holds, and whether it is sound, for `gridmark doctor`.
 
-use super::{Error, Ledger, schema};
+use super::{Error, Ledger, file, schema};
 use std::path::Path;
 
 /// What a ledger holds.
@@ -21,6 +21,7 @@ impl Ledger {
     ///
     /// If it cannot be read, is damaged, or another version of gridmark wrote it.
     pub fn contents(path: &Path) -> Result<Option<Contents>, Error> {
+        file::has_one_name(path)?;
         schema::ends_with_a_page(path)?;
         let Some(ledger) = Ledger::open_to_read(path)? else {
             return Ok(None);

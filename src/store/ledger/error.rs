@@ -29,6 +29,32 @@ pub enum Error {
         /// Why.
         why: std::io::Error,
     },
+    /// The ledger's file has another name, too, under which another service may use it.
+    #[error(
+        "the ledger {path} is the same file as another one (it has {links} names): two services would damage \
+         it; copy it (cp -p ledger.db copy, then mv copy ledger.db), with no service running"
+    )]
+    Linked {
+        /// The ledger's file.
+        path: PathBuf,
+        /// How many names it has.
+        links: u64,
+    },
+    /// The ledger is not as far as it had come.
+    #[error(
+        "the ledger {path} is not as far as it had come: what was committed last was in its log {log}, which is \
+         gone or not the right one; put that back, or a whole copy of the ledger from a backup. To go on with \
+         this one, remove {note}",
+        path = .path.display(), log = .log.display(), note = .note.display()
+    )]
+    LogLost {
+        /// The ledger's file.
+        path: PathBuf,
+        /// Its log.
+        log: PathBuf,
+        /// The note that says how far it had come.
+        note: PathBuf,
+    },
     /// The ledger's file was taken away, and cannot be put back.
     #[error("the ledger {path} was removed or replaced, and cannot be written again: {why}")]
     Misplaced {

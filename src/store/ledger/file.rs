@@ -6,7 +6,7 @@ use super::{Connection, Error, Ledger, schema};
 use crate::store::path::beside;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -28,7 +28,32 @@ pub(super) fn opened(path: &Path) -> io::Result<Option<Opened>> {
     }
 }
 
+/// Makes sure that the ledger's file has no other name.
+pub(super) fn has_one_name(path: &Path) -> Result<(), Error> {
+    match path.metadata() {
+        Ok(found) if found.nlink() > 1 => {
+            Err(Error::Linked { path: path.to_owned(), links: found.nlink() })
+        }
+        // Opening it says what else is wrong.
+        _ => Ok(()),
+    }
+}
+
 impl Ledger {
+    /// Copies what is open here beside the ledger's place, since another file has its name; nothing is
+    /// overwritten. Returns where it is.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub fn rescue(&self) -> Result<PathBuf, Error> {
+        let free = (1..).map(|number| beside(&self.path, &format!(".rescued-{number}")));
+        let copy = free.into_iter().find(|path| path.symlink_metadata().is_err());
+        let copy = copy.unwrap_or_else(|| beside(&self.path, ".rescued"));
+        self.copy_to(&copy)?;
+        Ok(copy)
+    }
+
     /// Makes sure that the ledger's file has its name and is whole; if not, it is written again from what is
     /// still open here. Returns whether that was so since the last call.
     ///
@@ -75,6 +100,9 @@ impl Ledger {
         schema::prepare(&mut reopened, &self.path)?;
         *connection = reopened;
         *known = opened(&self.path).map_err(misplaced)?;
+        if let Some(marker) = &self.marker {
+            marker.follow(&self.path);
+        }
         self.was_rewritten.store(true, Ordering::Relaxed);
         Ok(())
     }

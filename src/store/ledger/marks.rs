@@ -50,8 +50,8 @@ impl Ledger {
     pub fn commit(&self, commit: &Commit) -> Result<(), Error> {
         let mut known = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rules = known.clone();
-        self.transaction(|transaction| {
-            record(transaction, &commit.results, &mut rules)?;
+        let step = self.transaction(|transaction| {
+            let step = record(transaction, &commit.results, &mut rules)?;
             for (submission, judgement) in &commit.judgements {
                 judge(transaction, *submission, None, judgement)?;
             }
@@ -59,20 +59,25 @@ impl Ledger {
                 transaction.prepare_cached("UPDATE reports SET length = ?2 WHERE path = ?1")?;
             commit.report_lengths.iter().try_for_each(|(path, length)| {
                 lengths.execute(params![path, *length as i64]).map(drop)
-            })
+            })?;
+            Ok(step)
         })?;
+        if let (Some(marker), Some(step)) = (&self.marker, step) {
+            marker.marked(step);
+        }
         *known = rules;
         Ok(())
     }
 }
 
+/// Records results; returns the place of the last one.
 fn record(
     transaction: &Transaction<'_>,
     results: &[Outcome],
     rules: &mut HashMap<Rules, i64>,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<Option<i64>> {
     if results.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let last = "SELECT max(
         (SELECT coalesce(max(step), 0) FROM submissions WHERE step IS NOT NULL),
@@ -95,7 +100,7 @@ fn record(
             }
         }
     }
-    Ok(())
+    Ok(Some(step))
 }
 
 /// The number of these rules, which are recorded if they are new.

@@ -17,6 +17,7 @@ mod definitions;
 mod error;
 mod file;
 mod judgements;
+mod marker;
 mod marks;
 mod names;
 mod records;
@@ -55,6 +56,8 @@ pub struct Ledger {
     /// Which file is open; `None` for a ledger that is only read.
     opened: Mutex<Option<file::Opened>>,
     connection: Mutex<Connection>,
+    /// How far it has come, noted beside it; `None` for a ledger that is only read.
+    marker: Option<marker::Marker>,
     /// Whether the file was written again since this was last asked.
     was_rewritten: AtomicBool,
     /// The numbers of the rules that the ledger knows.
@@ -85,12 +88,15 @@ impl Ledger {
     /// If SQLite cannot open it, a part of it is lost, or another program or a newer gridmark wrote it.
     pub fn open(path: &Path) -> Result<Ledger, Error> {
         let sqlite = |why| Error::sqlite(path, why);
+        file::has_one_name(path)?;
         schema::ends_with_a_page(path)?;
+        marker::Marker::check(path)?;
         let mut connection = Connection::open(path).map_err(sqlite)?;
         schema::prepare(&mut connection, path)?;
+        let marker = marker::Marker::open(path, &connection)?;
         let opened =
             file::opened(path).map_err(|why| Error::Misplaced { path: path.to_owned(), why })?;
-        Ok(Ledger::new(path, opened, connection))
+        Ok(Ledger { marker: Some(marker), ..Ledger::new(path, opened, connection) })
     }
 
     /// Opens the ledger at `path` for reading alone, also beside the service, and as a user who may not
@@ -112,6 +118,7 @@ impl Ledger {
             path: path.to_owned(),
             opened: Mutex::new(opened),
             connection: Mutex::new(connection),
+            marker: None,
             was_rewritten: AtomicBool::new(false),
             rules: Mutex::default(),
         }

@@ -57,6 +57,20 @@ pub fn report_rebuild_failed(error: &dyn Display) {
         "cannot rebuild a report; marks are committed all the same, and it is tried again");
 }
 
+/// The ledger's file is not the one that is open, so what is committed was saved beside it at the end.
+pub fn ledger_rescued(why: &dyn Display, copy: &Path) {
+    error!(target: TARGET, %why, copy = %escape::path(copy),
+        "the ledger's file is not the one that was in use: what is committed is in the copy; put that one into \
+         its place before the next start");
+}
+
+/// The ledger's file is not the one that is open, and what is committed could not be saved.
+pub fn ledger_lost(why: &dyn Display, failed: &dyn Display) {
+    error!(target: TARGET, %why, %failed,
+        "the ledger's file is not the one that was in use, and what is committed could not be saved: restore \
+         it from a backup before the next start");
+}
+
 /// The rows of a submission cannot be rebuilt.
 pub fn rebuild_failed(name: &Name, error: &dyn Display) {
     metric::REBUILD_ERRORS.add(1);

@@ -22,6 +22,7 @@ mod names;
 mod quarantine;
 mod recovery;
 mod reports;
+mod roots;
 mod settling;
 mod soak;
 mod surface;
