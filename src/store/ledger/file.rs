@@ -31,7 +31,7 @@ pub(super) fn opened(path: &Path) -> io::Result<Option<Opened>> {
 /// Makes sure that the ledger's file has no other name.
 pub(super) fn has_one_name(path: &Path) -> Result<(), Error> {
     match path.metadata() {
-        Ok(found) if found.nlink() > 1 => {
+        Ok(found) if found.is_file() && found.nlink() > 1 => {
             Err(Error::Linked { path: path.to_owned(), links: found.nlink() })
         }
         // Opening it says what else is wrong.
