@@ -92,42 +92,25 @@ impl Standings {
     /// the start, and those that came after the results of their round were official.
     pub fn held(&self) -> BTreeMap<i64, Held> {
         let mut held = self.held.clone();
+        let mut hold = |entry: &Entry, why: String| {
+            let (name, attempt, handed_in) = (entry.name.clone(), entry.attempt, entry.handed_in);
+            held.insert(entry.submission, Held { name, attempt, handed_in, why, nearest: None });
+        };
+        let id = |round: usize| &self.event().rounds[round].id;
         for (round, entry) in self.after_official() {
-            let why = format!(
-                "the results of round {} were official when it was handed in",
-                self.event().rounds[round].id
-            );
-            held.insert(
-                entry.submission,
-                Held {
-                    name: entry.name.clone(),
-                    attempt: entry.attempt,
-                    handed_in: entry.handed_in,
-                    why,
-                    nearest: None,
-                },
+            let round = id(round);
+            hold(
+                entry,
+                format!("the results of round {round} were official when it was handed in"),
             );
         }
         for (round, scores) in self.scores.iter().enumerate() {
-            for (entrant, score) in scores.iter().enumerate() {
-                for submission in &score.early {
-                    let entries = self.tries[round][entrant].iter().flatten();
-                    for entry in entries.filter(|entry| entry.submission == *submission) {
-                        let why = format!(
-                            "it came before the start of round {}",
-                            self.event().rounds[round].id
-                        );
-                        held.insert(
-                            *submission,
-                            Held {
-                                name: entry.name.clone(),
-                                attempt: entry.attempt,
-                                handed_in: entry.handed_in,
-                                why,
-                                nearest: None,
-                            },
-                        );
-                    }
+            for (entrant, score) in
+                scores.iter().enumerate().filter(|(_, one)| !one.early.is_empty())
+            {
+                let entries = self.tries[round][entrant].iter().flatten();
+                for entry in entries.filter(|entry| score.early.contains(&entry.submission)) {
+                    hold(entry, format!("it came before the start of round {}", id(round)));
                 }
             }
         }

@@ -139,3 +139,53 @@ fn a_workbook_has_numbers_times_of_the_zone_and_text_that_stays_text() {
     let book = calamine::open_workbook_auto(&path).unwrap();
     assert_eq!(book.sheet_names(), ["Standings", "r1"]);
 }
+
+#[test]
+fn hostile_names_and_reasons_are_harmless_in_every_output() {
+    let mut sandbox = Sandbox::new();
+    let mut folder = Folder::new();
+    folder.entrants =
+        "id,name\n101,@SUM(1)\n102,<b>x</b>\n103,\u{202e}evil\n104,\"a\tb\"\n105,-1+1\n".into();
+    folder.write(&sandbox);
+    sandbox.start();
+    let names = |sandbox: &Sandbox| {
+        sandbox
+            .rows("standings.csv")
+            .iter()
+            .map(|row| row.get("name").to_owned())
+            .collect::<Vec<_>>()
+    };
+    sandbox.rename_in("r1/p1/=cmd|x.txt", SOLVED);
+    sandbox.wait_for(1);
+    let reason = "=HYPERLINK(\u{202e})\n\u{7}";
+    let args = [
+        "points",
+        "--entrant",
+        "103",
+        "--round",
+        "r1",
+        "--value",
+        "add 1",
+        "--by",
+        "@x",
+        "--reason",
+    ];
+    let outcome = sandbox.run("event rule", &[&args[..], &[reason]].concat());
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    sandbox.stop();
+    let expected =
+        [r"\xE2\x80\xAEevil", "'@SUM(1)", "<b>x</b>", r"a\x09b", "'-1+1"].map(str::to_owned);
+    assert_eq!(names(&sandbox), expected);
+    let ruling = &sandbox.rows("rulings.csv")[1];
+    assert_eq!(ruling.get("by"), "'@x");
+    assert_eq!(ruling.get("reason"), r"'=HYPERLINK(\xE2\x80\xAE)\x0A\x07");
+    let files =
+        ["standings.csv", "held.csv", "rulings.csv", "rounds/r1.csv", "rounds/r1-entries.csv"];
+    for file in files {
+        let text = sandbox.text(format!("reports/{file}"));
+        let bad = |c: char| c.is_control() && c != '\n' || ('\u{202a}'..='\u{202e}').contains(&c);
+        assert!(!text.contains(bad), "{file}: {text:?}");
+    }
+    let show = sandbox.run("event show", &["103"]).stdout;
+    assert!(show.contains(r"\xE2\x80\xAEevil") && !show.contains('\u{202e}'), "{show}");
+}

@@ -413,6 +413,41 @@ impl Naive {
         self.adjusted(total.max(0), entrant, round, None)
     }
 
+    /// Whether blank, unread or foreign ones aside, it is time that decides.
+    fn is_judged(&self, one: &Try) -> bool {
+        self.judged(one).is_some_and(|(correct, cells, blank, _)| correct || blank < cells)
+    }
+
+    /// The cells of a try in the file of entries.
+    fn entry(&self, tries: &[&Try], number: usize) -> Vec<String> {
+        let one = tries[number];
+        let counts = self.counts(tries, one.round) == Some(number);
+        let judged = self.judged(one);
+        let verdict = match (judged, one.mark) {
+            (Some((true, ..)), _) => "correct",
+            (Some(_), _) | (None, TryMark::Foreign) => "wrong",
+            (None, TryMark::Unreadable) => "unreadable",
+            (None, _) => "failed",
+        };
+        let count = |count: Option<i64>| count.map_or_else(String::new, |count| count.to_string());
+        vec![
+            format!("e{}", one.entrant),
+            format!("q{}", one.puzzle),
+            (number + 1).to_string(),
+            format!("s{}", one.submission),
+            self.in_time(one).into(),
+            verdict.into(),
+            count(judged.and_then(|judged| judged.3)),
+            count(judged.map(|judged| judged.2)),
+            if counts { "yes" } else { "no" }.into(),
+            if counts {
+                shown(self.part(one.round, one.puzzle, one.entrant).0)
+            } else {
+                String::new()
+            },
+        ]
+    }
+
     fn gain(&self, round: usize, entrant: usize) -> Option<(i64, i64)> {
         let puzzles = 0..self.rounds[round].puzzles.len();
         let gains = puzzles.filter_map(|puzzle| {
@@ -804,6 +839,14 @@ fn cells(csv: &[u8]) -> Vec<Vec<String>> {
         .collect()
 }
 
+/// The cells of a file of entries, without a header, that the naive scorer knows.
+fn entry_cells(csv: &[u8]) -> Vec<Vec<String>> {
+    let mut rows = csv::ReaderBuilder::new().has_headers(false).from_reader(csv);
+    let records = rows.records().map(|record| record.unwrap());
+    let known = [0, 1, 2, 3, 7, 8, 9, 10, 15, 16];
+    records.map(|record| known.map(|place| record[place].to_owned()).to_vec()).collect()
+}
+
 fn expected(lines: &[Line]) -> Vec<Vec<String>> {
     lines
         .iter()
@@ -873,24 +916,44 @@ fn standings_of_random_events_are_those_of_a_naive_scorer_however_they_come_abou
             let table = outputs::standings(standings, &standings.overall(now_ms));
             assert_eq!(cells(&table), expected(&naive.overall()), "{naive:#?}");
         }
-        for round in 0..naive.rounds.len() {
+        let mut missing = Vec::new();
+        let mut early = Vec::new();
+        for (round, definition) in naive.rounds.iter().enumerate() {
+            let mut entries = Vec::new();
             for entrant in 0..naive.statuses.len() {
-                let tries = scratch.tries(round, entrant);
-                assert_eq!(tries, kept.tries(round, entrant));
-                for one in &tries {
-                    let of = naive.tries_of(round, one.owner.puzzle, entrant);
-                    let expected = of[one.number - 1];
-                    assert_eq!(one.submission, expected.submission, "{naive:#?}");
-                    assert_eq!(
-                        one.in_time.word(),
-                        naive.in_time(expected),
-                        "{one:?} of {naive:#?}"
-                    );
-                    let counts = naive.counts(&of, round) == Some(one.number - 1);
-                    assert_eq!(one.counts, counts, "{one:?} of {naive:#?}");
+                assert_eq!(scratch.tries(round, entrant), kept.tries(round, entrant));
+                for puzzle in 0..definition.puzzles.len() {
+                    let tries = naive.tries_of(round, puzzle, entrant);
+                    for number in 0..tries.len() {
+                        entries.push(naive.entry(&tries, number));
+                        let waits = naive.in_time(tries[number]) == "early"
+                            && naive.late_ruling(tries[number]).is_none()
+                            && naive.is_judged(tries[number]);
+                        early.extend(waits.then_some(tries[number].submission));
+                    }
+                }
+            }
+            let judged: HashMap<i64, Judged> =
+                naive.tries.iter().map(|one| (one.submission, judged(one, 1, one.mark))).collect();
+            let everybody = 0..naive.statuses.len();
+            let csv = outputs::entries(&kept, round, everybody, &judged);
+            assert_eq!(entry_cells(&csv), entries, "{naive:#?}");
+            for puzzle in 0..definition.puzzles.len() {
+                for entrant in 0..naive.statuses.len() {
+                    let is_missing = naive.tries_of(round, puzzle, entrant).is_empty()
+                        && naive.void(round, puzzle).is_none();
+                    missing.extend(is_missing.then(|| {
+                        let status = naive.status(entrant);
+                        format!("r{round},q{puzzle},e{entrant},Name,{status}")
+                    }));
                 }
             }
         }
+        let found = String::from_utf8(outputs::missing(&kept, now_ms)).unwrap();
+        assert_eq!(found.lines().skip(1).collect::<Vec<_>>(), missing, "{naive:#?}");
+        early.sort_unstable();
+        assert_eq!(kept.held().into_keys().collect::<Vec<_>>(), early, "{naive:#?}");
+        assert_eq!(kept.held_count(), early.len());
     }
 }
 
