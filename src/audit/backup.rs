@@ -10,10 +10,10 @@ use crate::model::submission::Name;
 use crate::model::{escape, named};
 use crate::store::archive::{Archive, note_name};
 use crate::store::ledger::{self, Ledger, Report, check_not_lost};
-use crate::store::owner::keep;
+use crate::store::owner::{self, keep};
 use rustix::io::Errno;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -151,9 +151,31 @@ pub fn backup(
             false => copied.damaged.push(reports.join(report.path.as_path())),
         }
     }
+    copy_event(&ledger, paths, &copy)?;
     let synced = File::open(&copy.root).and_then(|root| Ok(rustix::fs::syncfs(root.as_fd())?));
     synced.map_err(|source| Error::Io { path: copy.root, source })?;
     Ok(copied)
+}
+
+/// Writes the event folder that is in force: the one that the copied ledger was made by, whatever somebody is
+/// changing in the original.
+fn copy_event(ledger: &Ledger, original: &Paths, copy: &Paths) -> Result<(), Error> {
+    let definitions = ledger.definitions();
+    let in_force = definitions.in_force()?.map(|number| definitions.get(number)).transpose()?;
+    let Some(source) = in_force.flatten() else { return Ok(()) };
+    make_folder(&original.event(), &copy.event())?;
+    for (path, bytes) in source.folder.files() {
+        let to = copy.event().join(path);
+        let folder = to.parent().unwrap_or(&copy.root);
+        let written = owner::make_folders(folder).and_then(|()| {
+            let mut options = OpenOptions::new();
+            let mut file = options.write(true).create_new(true).mode(OWN_FILE).open(&to)?;
+            file.write_all(bytes)?;
+            owner::give(&file, &rustix::fs::stat(folder)?)
+        });
+        written.map_err(|source| Error::Io { path: to, source })?;
+    }
+    Ok(())
 }
 
 /// The five folders of a root.

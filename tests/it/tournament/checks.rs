@@ -61,6 +61,10 @@ fn a_backup_holds_all_that_standings_need() {
     let outcome = sandbox.run("backup", &[&copy]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     sandbox.stop();
+    for file in ["event.toml", "entrants.csv", "rounds/r1/round.toml", "rounds/r1/p1.sdm"] {
+        let copied = std::fs::read_to_string(copy.join("event").join(file)).unwrap();
+        assert_eq!(copied, sandbox.text(format!("event/{file}")));
+    }
     let root = ["--root".as_ref(), copy.as_os_str(), "--csv".as_ref()];
     let restored = std::process::Command::new(env!("CARGO_BIN_EXE_gridmark"))
         .args(["event", "standings"])
