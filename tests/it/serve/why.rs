@@ -463,7 +463,7 @@ fn a_path_outside_the_inbox_is_no_submission() {
 fn a_file_that_was_deleted_from_the_archive_is_said_to_be_gone() {
     let mut sandbox = Sandbox::started();
     sandbox.rename_in("p", hexudoku(1));
-    sandbox.wait_for(1);
+    sandbox.wait_until("it is committed", |sandbox| why(sandbox, "p").code == Some(0));
     let archived = format!("; file {}", sandbox.path("archive/p").display());
     assert_outcome(&why(&sandbox, "p"), 0, &[&format!("{archived}\n")]);
     fs::remove_file(sandbox.path("archive/p")).unwrap();
