@@ -97,7 +97,7 @@ impl Definitions {
             row(number, kind, &entry.mark);
         }
         let outcome = match &entries[..] {
-            [only] => Outcome::Marked(marked(against, only, 1)),
+            [only] => Outcome::Marked(self.marked(owner, only, 1, (text, rules))),
             several => Outcome::Held {
                 why: format!(
                     "it holds {}, and an entry is one",
@@ -122,7 +122,8 @@ impl Definitions {
     ) -> Option<Judgement> {
         let entries = self.entries(owner, text, rules);
         let index = usize::try_from(case.checked_sub(1)?).ok()?;
-        let outcome = Outcome::Marked(marked(self.against_of(owner), entries.get(index)?, case));
+        let marked = self.marked(owner, entries.get(index)?, case, (text, rules));
+        let outcome = Outcome::Marked(marked);
         Some(Judgement { definitions: self.number, entry: Some(self.entry(owner)), outcome })
     }
 
@@ -169,6 +170,47 @@ impl Definitions {
     pub fn puzzle(&self, round: &str, puzzle: &str) -> Option<&Puzzle> {
         let round = self.event.rounds.iter().find(|known| known.id == round)?;
         round.puzzles.iter().find(|known| known.id == puzzle).map(|known| &known.puzzle)
+    }
+
+    /// How an entry is marked. Of one for another puzzle it is said which, if it is another one of this event.
+    fn marked(
+        &self,
+        owner: Owner,
+        entry: &judge::Entry,
+        case: u64,
+        (text, rules): (&[u8], &Rules),
+    ) -> Marked {
+        let mut marked = marked(self.against_of(owner), entry, case);
+        if marked.mark == TryMark::Foreign
+            && let Some(id) = self.puzzle_of(entry.line, text, rules)
+        {
+            marked.detail.push_str(&format!("; it is {id}"));
+        }
+        marked
+    }
+
+    /// The registered puzzle whose givens or cages the entry at this line of a file has: `puzzle p3 of round r1`.
+    fn puzzle_of(&self, line: u64, text: &[u8], rules: &Rules) -> Option<String> {
+        let rounds = self.event.rounds.iter().zip(&self.against);
+        let mut puzzles = rounds.flat_map(|(round, against)| {
+            round.puzzles.iter().zip(against).map(move |(puzzle, against)| (round, puzzle, against))
+        });
+        let is_it = |against: &Against| {
+            let puzzle = against.puzzle();
+            let entries = against.entries(text, limits(rules));
+            let entry = entries.into_iter().find(|entry| entry.line == line);
+            let judged = |mark: &Mark| match mark {
+                Mark::Correct => true,
+                Mark::Wrong(faults) => !matches!(faults[..], [Fault::ForeignPuzzle(_)]),
+                _ => false,
+            };
+            // A list of marked cells says nothing of its puzzle.
+            puzzle.marked().is_empty()
+                && puzzle.task() == Task::Solve
+                && entry.is_some_and(|entry| judged(&entry.mark))
+        };
+        let (round, puzzle, _) = puzzles.find(|(_, _, against)| is_it(against))?;
+        Some(format!("puzzle {} of round {}", puzzle.id, round.id))
     }
 
     fn against_of(&self, owner: Owner) -> &Against {

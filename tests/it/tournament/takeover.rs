@@ -142,3 +142,27 @@ fn what_was_handed_in_before_there_was_an_event_is_judged_with_the_first_folder(
     assert_eq!(outcome.stdout, "no setting has changed\nevent: Open is in force\n", "{outcome:?}");
     assert_eq!(judgements(&sandbox), ["r1/p1/101.txt~1: 101 r1/p1 correct"]);
 }
+
+#[test]
+fn an_entry_for_another_puzzle_of_the_event_says_which() {
+    let mut sandbox = Sandbox::new();
+    let mut folder = Folder::new();
+    let swapped = |digit| match digit {
+        '1' => '2',
+        '2' => '1',
+        other => other,
+    };
+    let other: String = LINE.chars().map(swapped).collect();
+    let second = "[[puzzle]]\nid = \"p2\"\npoints = 7\ngivens = \"p2.sdm\"\nunique = true\n";
+    folder.rounds[0].1.push_str(second);
+    folder.files.push(("rounds/r1/p2.sdm".into(), other.clone()));
+    folder.write(&sandbox);
+    sandbox.start();
+    sandbox.rename_in("r1/p1/101.classic", classic(&other, &relabelled()));
+    wait_for_judgements(&mut sandbox, &["r1/p1/101.classic~1: 101 r1/p1 foreign"]);
+    sandbox.stop();
+    let row = &sandbox.rows("rounds/r1-entries.csv")[0];
+    let detail =
+        "this is another puzzle: given at r2c4 is 2, the puzzle has 1; it is puzzle p2 of round r1";
+    assert_eq!(row.get("detail"), detail);
+}
