@@ -56,8 +56,8 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
             io::stdout().write_all(text.as_bytes()).map_err(Error::Output)?;
             match event {
                 Some(Err(why)) => {
-                    let what = "the event folder is refused, and what was in force stays so:";
-                    print_error(&format!("{what}\n{why}"));
+                    print_error("the event folder is refused, and what was in force stays so:");
+                    why.lines().for_each(print_error);
                     Ok(ExitCode::FAILURE)
                 }
                 _ => Ok(ExitCode::SUCCESS),

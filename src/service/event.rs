@@ -36,9 +36,7 @@ fn try_take_over(shared: &Shared, via: &str) -> Option<Result<String, String>> {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return match shared.ledger.definitions().in_force() {
                 Ok(None) => None,
-                Ok(Some(_)) => {
-                    Some(Err(format!("{shown} is gone: put it back; what was in force stays so")))
-                }
+                Ok(Some(_)) => Some(Err(format!("{shown} is gone: put it back"))),
                 Err(error) => Some(Err(error.to_string())),
             };
         }

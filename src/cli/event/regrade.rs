@@ -80,7 +80,7 @@ pub(super) fn run(args: Args) -> Result<ExitCode, Error> {
             Ok(ExitCode::SUCCESS)
         }
         Ok(Answer::Refused(why)) | Err(why) => {
-            print_error(&why);
+            why.lines().for_each(print_error);
             Ok(ExitCode::from(REFUSED))
         }
         Ok(Answer::Ruled(_)) => {

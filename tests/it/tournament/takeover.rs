@@ -75,6 +75,7 @@ fn a_wrong_folder_is_refused_whole_and_grading_goes_on_by_the_last_good_one() {
         "{outcome:?}"
     );
     assert!(outcome.stderr.contains("there is no file rounds/r1/p2.sdm"), "{outcome:?}");
+    assert_eq!(outcome.stderr.lines().count(), 3, "a line each: {outcome:?}");
     sandbox.wait_until("not ready", |sandbox| {
         sandbox.service().get("/readyz").contains("event folder")
     });
