@@ -155,9 +155,9 @@ pub struct Intake {
     pub open_settle_ms: u64,
     /// The time between two scans of the inbox, in milliseconds.
     pub scan_every_ms: u64,
-    /// How many files may settle at a time; the others wait for a later scan.
+    /// How many files are remembered that settle, and how many that are ready; the others are found later.
     pub waiting_files_max: usize,
-    /// How many files one claim takes.
+    /// How many files one claim takes, and how many ready files of one folder are remembered.
     pub claim_files_max: usize,
     /// How many folders deep the inbox is searched.
     pub depth_max: usize,

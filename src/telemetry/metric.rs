@@ -6,7 +6,7 @@
 //!
 //! To add a metric, add a row here and a function in `emit` that records it.
 
-use super::emit::{ReloadResult, ScanReason, Takeover, Via, WatchMode};
+use super::emit::{FolderScan, ReloadResult, ScanReason, Takeover, Via, WatchMode};
 use crate::model::submission::{Doubt, Status};
 use gridmark_core::Kind;
 use gridmark_core::board::Verdict;
@@ -202,6 +202,8 @@ table! {
         "Scans of the inbox, by reason.";
     Histogram SCAN_SECONDS, "gridmark_scan_seconds", Seconds, [],
         "Duration of a complete scan of the inbox.";
+    Counter SCANNED_FOLDERS, "gridmark_scanned_folders_total", Count, ["folder": folder_scans],
+        "Folders that complete scans came by, by whether they were opened.";
     Counter SCAN_ERRORS, "gridmark_scan_errors_total", Count, [],
         "Folders of the inbox that could not be read.";
     Counter FOUND, "gridmark_found_total", Count, ["via": vias],
@@ -313,6 +315,10 @@ fn vias() -> Vec<&'static str> {
 
 fn scan_reasons() -> Vec<&'static str> {
     ScanReason::ALL.map(ScanReason::word).to_vec()
+}
+
+fn folder_scans() -> Vec<&'static str> {
+    FolderScan::ALL.map(FolderScan::word).to_vec()
 }
 
 fn watch_modes() -> Vec<&'static str> {

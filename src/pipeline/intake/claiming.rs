@@ -5,8 +5,9 @@
 //! lies in the inbox, which the next start releases. While one batch is moved the next one is claimed,
 //! since both wait for the disk.
 
+use super::ready::{ReadyFiles, ReadyLimits, Room};
 use super::settling::{Failing, FileState, Ready, Settling};
-use crate::model::submission::{Claimed, Doubt, Name, Place};
+use crate::model::submission::{Claimed, Name, Place};
 use crate::pipeline::queue::Queue;
 use crate::store::archive::{Archive, Obstacle, Taken};
 use crate::store::fail_point::Point;
@@ -14,7 +15,7 @@ use crate::store::ledger::{self, Candidate, Ledger};
 use crate::store::recovery::boot_id;
 use crate::telemetry::emit::{self, Via};
 use crate::telemetry::health::{Concern, Health};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 use std::fs::Metadata;
 use std::io;
 use std::sync::Arc;
@@ -104,7 +105,7 @@ pub(super) struct Claiming {
     /// Whether the run ends by itself, so that it cannot wait for room on the disk.
     once: bool,
     boot_id: String,
-    ready: VecDeque<Ready>,
+    ready: ReadyFiles,
     /// What is claimed and is moved next.
     claimed: Batch,
     /// Files that are to be copied once that is possible.
@@ -131,7 +132,7 @@ impl Claiming {
             health,
             once,
             boot_id: boot_id(),
-            ready: VecDeque::new(),
+            ready: ReadyFiles::default(),
             claimed: Batch::default(),
             hidden: Vec::new(),
             returned: Vec::new(),
@@ -139,16 +140,20 @@ impl Claiming {
         }
     }
 
-    /// Adds files that are ready.
-    pub(super) fn add(&mut self, ready: impl IntoIterator<Item = Ready>) {
-        self.ready.extend(ready);
+    /// Adds a file that is ready; returns whether it did, for which a large one needs room.
+    pub(super) fn add(&mut self, ready: Ready, limits: ReadyLimits) -> bool {
+        let is_large = self.queue.is_large(ready.state.signature.bytes);
+        self.ready.add(ready, is_large, limits)
+    }
+
+    /// How many more small files of this folder may be ready.
+    pub(super) fn room(&self, folder: &[u8], limits: ReadyLimits) -> Room {
+        self.ready.room(folder, limits)
     }
 
     /// The clock was set: the times of all files that are ready are in doubt.
     pub(super) fn doubt_clock(&mut self) {
-        for ready in &mut self.ready {
-            ready.handed_in.doubt = ready.handed_in.doubt.or(Some(Doubt::Clock));
-        }
+        self.ready.doubt_clock();
     }
 
     /// How many files are ready and not claimed.
@@ -168,7 +173,8 @@ impl Claiming {
 
     /// Since when the oldest file has been ready that is not in the archive yet.
     pub(super) fn oldest_ready(&self) -> Option<Instant> {
-        self.ready.iter().chain(&self.claimed.files).map(|ready| ready.since).min()
+        let claimed = self.claimed.files.iter().map(|ready| ready.since);
+        claimed.chain(self.ready.oldest()).min()
     }
 
     /// When to try next to put files back, or to copy hidden ones.
@@ -211,28 +217,24 @@ impl Claiming {
         settling: &mut Settling,
         files_max: usize,
     ) -> bool {
-        if self.ready.is_empty() {
+        if self.ready.len() == 0 {
             return false;
         }
         if let Some(why) = self.health.reason(Concern::Disk) {
             if self.once {
-                for ready in std::mem::take(&mut self.ready) {
+                for ready in self.ready.take_all() {
                     emit::claim_failed(&ready.name, &why);
                     settling.retry_later(&ready.name, Instant::now(), RETRY_AFTER, why.clone());
                 }
             }
             return false;
         }
-        take_turns(&mut self.ready);
-        let asked = moved.files.iter().chain(self.ready.iter().take(files_max));
-        let asked = asked.map(|ready| (&ready.name, ready.state.signature.bytes));
-        let admitted = self.queue.admit(asked).split_off(moved.files.len());
-        let mut batch = Vec::with_capacity(admitted.len());
-        let mut left = VecDeque::new();
-        for (i, ready) in std::mem::take(&mut self.ready).into_iter().enumerate() {
-            if admitted.get(i) == Some(&true) { batch.push(ready) } else { left.push_back(ready) }
-        }
-        self.ready = left;
+        let mut batch = self.queue.admit(|admission| {
+            for ready in &moved.files {
+                admission.admits(&ready.name, ready.state.signature.bytes);
+            }
+            self.ready.take(files_max, admission)
+        });
         // Folders hold their entries in no order; people search for rows by name.
         batch.sort_by(|a, b| a.name.cmp(&b.name));
         self.leave_what_is_not_free(&mut batch, settling);
@@ -573,18 +575,4 @@ fn is_of_the_disk(error: &io::Error) -> bool {
 /// The error that says more about the disk.
 fn worse(known: Option<io::Error>, error: io::Error) -> Option<io::Error> {
     Some(known.filter(is_of_the_disk).unwrap_or(error))
-}
-
-/// Puts ready files in an order in which folders take turns.
-fn take_turns(ready: &mut VecDeque<Ready>) {
-    let mut turns: HashMap<&[u8], usize> = HashMap::new();
-    let mut turn_of = Vec::with_capacity(ready.len());
-    for file in ready.iter() {
-        let turn = turns.entry(file.name.folder().unwrap_or_default()).or_default();
-        *turn += 1;
-        turn_of.push(*turn);
-    }
-    let mut with_turns: Vec<(usize, Ready)> = turn_of.into_iter().zip(ready.drain(..)).collect();
-    with_turns.sort_by_key(|(turn, _)| *turn);
-    ready.extend(with_turns.into_iter().map(|(_, ready)| ready));
 }

@@ -5,11 +5,16 @@
 //! inbox. `settling` remembers what was found and says when a file is ready, which is when it is
 //! complete. `claiming` takes as many ready files as the queue has room for; what it has no room for
 //! stays in the inbox, where it is safe. One thread runs all three; others reach it by the [`Mailbox`].
+//!
+//! Whatever there is much of takes turns, and waits for nobody else: hints, the two walks, claims; and folders in
+//! each of them. So a file is found within one scan period, or one scan where that takes longer, and graded
+//! soon after, however many files wait in other folders.
 
 mod arrival;
 mod claiming;
 mod mailbox;
 mod probe;
+mod ready;
 mod reported;
 mod rules;
 mod scanning;
@@ -34,7 +39,8 @@ use crate::telemetry::health::{Concern, Health};
 use arrival::{Clock, FoundBy};
 use claiming::{Batch, Claiming};
 use mailbox::Hints;
-use scanning::{Found, Scanning, Step, WatchBy};
+use ready::{ReadyLimits, Room};
+use scanning::{Found, Scanning, Step, WatchBy, Which};
 use settling::{Failing, FileState, SettleTimes, Settling};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,8 +62,11 @@ const DRAIN_CHECK: Duration = Duration::from_millis(10);
 /// nothing.
 const HINTS_A_ROUND: usize = 1_024;
 
-/// How many entries the walk yields before everything else gets its turn.
-const ENTRIES_A_ROUND: usize = 1_024;
+/// How many steps each walk takes before everything else gets its turn.
+const STEPS_A_ROUND: usize = 1_024;
+
+/// How many steps it counts to open a folder, which takes longer than others.
+const STEPS_TO_OPEN: usize = 8;
 
 /// What intake works with.
 pub struct Dependencies {
@@ -266,13 +275,22 @@ impl Intake {
     }
 
     /// Whether there is something to do that waits for nothing.
-    fn has_work(&self) -> bool {
-        self.claiming.ready_files() > 0 || !self.scanning.is_over()
+    fn has_work(&mut self) -> bool {
+        self.claiming.ready_files() > 0 || self.can_walk()
+    }
+
+    fn can_walk(&mut self) -> bool {
+        [Which::Hinted, Which::Scan].into_iter().any(|which| self.can_step(which))
+    }
+
+    fn can_step(&mut self, which: Which) -> bool {
+        let (claiming, limits) = (&self.claiming, ready_limits(&self.settings));
+        self.scanning.can_step(which, &|folder| claiming.room(folder, limits))
     }
 
     /// Sleeps until there is something to do.
     fn wait(&mut self) {
-        if !self.scanning.is_over() && self.claiming.ready_files() < self.settings.claim_files_max {
+        if self.can_walk() {
             return;
         }
         let next =
@@ -311,7 +329,12 @@ impl Intake {
     }
 
     fn follow(&mut self, (path, hint): (PathBuf, Hint)) {
-        if let Some(found) = self.scanning.follow(&path, hint) {
+        let Some(found) = self.scanning.follow(&path, hint) else { return };
+        let folder = found.name.folder().unwrap_or_default();
+        let room = self.claiming.room(folder, ready_limits(&self.settings));
+        if room == Room::None && !self.settling.has(&found.name) {
+            self.scanning.add_backlog(folder);
+        } else {
             self.see(found, Via::Event, Some(hint));
         }
     }
@@ -328,7 +351,12 @@ impl Intake {
             arrivals.handed_in(name, &metadata, found_by)
         };
         let now = Instant::now();
-        self.claiming.add(self.settling.see(name, state, handed_in, via, hint, now));
+        if let Some(ready) = self.settling.see(name, state, handed_in, via, hint, now) {
+            let name = ready.name.clone();
+            if !self.claiming.add(ready, ready_limits(&self.settings)) {
+                self.settling.leave(&name);
+            }
+        }
     }
 
     /// Moves the batch that is claimed, and finds and claims the next one: at the same time if there is
@@ -369,21 +397,24 @@ impl Intake {
     }
 
     fn walk(&mut self) {
-        for _ in 0..ENTRIES_A_ROUND {
-            if self.claiming.ready_files() >= self.settings.claim_files_max {
-                return;
-            }
-            match self.scanning.step() {
-                Step::File(found) => self.see(found, Via::Scan, None),
-                Step::Other => {}
-                Step::Over => {
-                    let settling = &mut self.settling;
-                    if self.scanning.finish_scan(|| settling.take_missed()) && settling.len() == 0 {
-                        self.claiming.recheck_archive();
-                    }
-                    return;
+        for which in [Which::Hinted, Which::Scan] {
+            let mut left = if self.can_step(which) { STEPS_A_ROUND } else { 0 };
+            while left > 0 {
+                let (claiming, limits) = (&self.claiming, ready_limits(&self.settings));
+                let step = self.scanning.step(which, &|folder| claiming.room(folder, limits));
+                left -= match step {
+                    Step::Opened => STEPS_TO_OPEN.min(left),
+                    Step::Over => left,
+                    Step::File(_) | Step::Other => 1,
+                };
+                if let Step::File(found) = step {
+                    self.see(found, Via::Scan, None);
                 }
             }
+        }
+        let settling = &mut self.settling;
+        if self.scanning.finish_scan(|| settling.take_missed()) && settling.len() == 0 {
+            self.claiming.recheck_archive();
         }
     }
 
@@ -396,4 +427,8 @@ impl Intake {
             }
         }
     }
+}
+
+fn ready_limits(settings: &config::Intake) -> ReadyLimits {
+    ReadyLimits { of_folder_max: settings.claim_files_max, files_max: settings.waiting_files_max }
 }

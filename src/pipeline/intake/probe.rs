@@ -4,7 +4,6 @@ use super::mailbox::{Hints, Mailbox};
 use super::watch::{Armed, Hint, Watches};
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -35,7 +34,7 @@ pub fn probe_watch(within: &Path, time_max: Duration) -> io::Result<WatchProbe> 
         Ok(watches) => watches,
         Err(why) => return Ok(WatchProbe::No(why)),
     };
-    match watches.arm(&folder, folder.metadata()?.ino()) {
+    match watches.arm(&folder, &folder.metadata()?) {
         Armed::Yes => {}
         Armed::Limit => return Ok(WatchProbe::Limit),
         Armed::No(why) => return Ok(WatchProbe::No(why)),

@@ -1,11 +1,15 @@
 //! Finds what lies in the inbox: by whole scans on a timer, by one whenever events may have been lost,
 //! and in between where hints of the watcher point.
+//!
+//! Two walks take turns. The scan comes by everywhere and waits for nothing. The other one goes through folders that
+//! have appeared or moved, and through those that hold more files than there was room for.
 
 use super::arrival::Arrivals;
 use super::mailbox::Mailbox;
+use super::ready::Room;
 use super::reported::Reported;
 use super::rules::{LeftAlone, Rules};
-use super::walk::{Entry, Guide, Walk};
+use super::walk::{self, Guide, Waits, Walk};
 use super::watch::{Armed, Hint, Watches};
 use crate::config;
 use crate::model::escape;
@@ -13,6 +17,7 @@ use crate::model::named::dangling;
 use crate::model::submission::Name;
 use crate::telemetry::emit::{self, ScanReason, WatchMode};
 use crate::telemetry::health::{Concern, Health};
+use std::collections::HashSet;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -20,27 +25,48 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// How far apart the times of two changes are at least, on file systems that are trusted.
+const TIME_STEP_SECONDS_MAX: i64 = 1;
+
 /// A file of the inbox.
 pub(super) struct Found {
     pub(super) name: Name,
     pub(super) metadata: Metadata,
 }
 
-/// What one step of the walk came to.
+/// One of the two walks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Through folders of which is known that something is to be found there.
+    Hinted,
+    /// Through the whole inbox.
+    Scan,
+}
+
+/// What one step of a walk came to.
 pub(super) enum Step {
     /// A file.
     File(Found),
+    /// A folder was opened.
+    Opened,
     /// Something that is no submission.
     Other,
-    /// The end of the walk.
+    /// The walk is over, or waits for room.
     Over,
 }
+
+/// How many more files of a folder, at the top, may be found.
+pub(super) type RoomOf<'a> = &'a dyn Fn(&[u8]) -> Room;
 
 /// A whole scan in progress.
 struct Scan {
     started: Instant,
     ignored: u64,
+    opened: u64,
+    at_rest: u64,
     unreadable_folders: usize,
+    /// Whether it read only the names of some files.
+    has_passed: bool,
     /// Why another one is to follow it.
     again: Option<ScanReason>,
 }
@@ -49,11 +75,15 @@ struct Scan {
 pub(super) struct Scanning {
     health: Arc<Health>,
     watching: Watching,
+    hinted: Walk,
+    /// The folders whose backlog is a part of that walk; an empty name for files in no folder.
+    backlog: HashSet<Vec<u8>>,
     walk: Walk,
     scan: Option<Scan>,
     next_scan: Instant,
-    /// How many whole scans were finished, and how many could not read the inbox at all.
-    finished: u32,
+    /// Whether the last whole scan that was finished missed no file.
+    is_complete: bool,
+    /// How many could not read the inbox at all.
     failed: u32,
     /// Folders that the last scan could not read.
     unreadable_folders: usize,
@@ -82,10 +112,12 @@ impl Scanning {
                 arrivals: Arrivals::new(&inbox),
                 inbox,
             },
-            walk: Walk::new(open_folders_max),
+            hinted: Walk::new(Waits::ForRoom, open_folders_max / 2),
+            backlog: HashSet::new(),
+            walk: Walk::new(Waits::Never, open_folders_max / 2),
             scan: None,
             next_scan: Instant::now(),
-            finished: 0,
+            is_complete: false,
             failed: 0,
             unreadable_folders: 0,
             unreadable_folder: None,
@@ -106,6 +138,9 @@ impl Scanning {
         if watch_changed {
             self.watching.start();
         }
+        if let Some(watches) = &mut self.watching.watches {
+            watches.none_is_at_rest();
+        }
         self.reported.clear();
         self.next_scan = Instant::now();
     }
@@ -115,14 +150,20 @@ impl Scanning {
         self.next_scan
     }
 
-    /// Whether there is nothing to walk through at the moment.
-    pub(super) fn is_over(&self) -> bool {
-        self.walk.is_over()
+    /// Whether there is something to walk through that need not wait for room.
+    pub(super) fn can_step(&mut self, which: Which, room: RoomOf<'_>) -> bool {
+        let Scanning { watching, backlog, hinted, walk, .. } = self;
+        let guide = Guiding { watching, room, backlog, passed: None };
+        match which {
+            Which::Hinted => hinted.can_step(&guide),
+            Which::Scan => walk.can_step(&guide),
+        }
     }
 
-    /// Whether no scan is in progress, and one was finished or this many failed.
+    /// Whether no walk is in progress, and a scan was finished that missed nothing, or this many failed.
     pub(super) fn has_scanned(&self, tries: u32) -> bool {
-        self.scan.is_none() && (self.finished > 0 || self.failed >= tries)
+        let is_over = self.scan.is_none() && self.hinted.is_over();
+        is_over && (self.is_complete || self.failed >= tries)
     }
 
     /// How many folders the last scan could not read.
@@ -146,7 +187,7 @@ impl Scanning {
     pub(super) fn events_lost(&mut self, queue: &'static str) {
         emit::watch_overflowed(queue);
         if let Some(watches) = &mut self.watching.watches {
-            watches.retain(|_| false);
+            watches.disarm_all();
         }
         self.start_scan(ScanReason::Overflow);
     }
@@ -167,10 +208,19 @@ impl Scanning {
             return;
         }
         emit::scan_started(reason);
-        self.walk.clear();
         self.walk.add_inbox();
-        self.scan =
-            Some(Scan { started: Instant::now(), ignored: 0, unreadable_folders: 0, again: None });
+        self.scan = Some(Scan {
+            started: Instant::now(),
+            ignored: 0,
+            opened: 0,
+            at_rest: 0,
+            unreadable_folders: 0,
+            has_passed: false,
+            again: None,
+        });
+        if let Some(watches) = &mut self.watching.watches {
+            watches.begin_scan();
+        }
         self.next_scan = Instant::now() + self.period();
     }
 
@@ -178,25 +228,48 @@ impl Scanning {
         Duration::from_millis(self.watching.settings.scan_every_ms)
     }
 
-    /// Walks on to the next entry.
-    pub(super) fn step(&mut self) -> Step {
-        match self.walk.next(&mut self.watching) {
-            Some(Entry::File(name, metadata)) => Step::File(Found { name, metadata }),
-            Some(Entry::Ignored(name, reason)) => {
-                if let Some(scan) = &mut self.scan {
-                    scan.ignored += 1;
-                }
+    /// Takes one step of a walk.
+    pub(super) fn step(&mut self, which: Which, room: RoomOf<'_>) -> Step {
+        let Scanning { watching, backlog, hinted, walk, .. } = &mut *self;
+        let mut guide = Guiding { watching, room, backlog, passed: None };
+        let step = match which {
+            Which::Hinted => hinted.step(&mut guide),
+            Which::Scan => walk.step(&mut guide),
+        };
+        if let Some(folder) = guide.passed.take() {
+            self.add_backlog(&folder);
+        }
+        let scan = self.scan.as_mut().filter(|_| which == Which::Scan);
+        match step {
+            Some(walk::Step::File(name, metadata)) => return Step::File(Found { name, metadata }),
+            Some(walk::Step::Opened) => {
+                scan.into_iter().for_each(|scan| scan.opened += 1);
+                return Step::Opened;
+            }
+            Some(walk::Step::AtRest(ignored)) => scan.into_iter().for_each(|scan| {
+                scan.at_rest += 1;
+                scan.ignored += ignored;
+            }),
+            Some(walk::Step::Ignored(name, reason)) => {
+                scan.into_iter().for_each(|scan| scan.ignored += 1);
                 self.ignore(name, reason);
-                Step::Other
             }
-            Some(Entry::Failed(folder, error)) => {
-                if let Some(scan) = &mut self.scan {
-                    scan.unreadable_folders += 1;
-                }
+            Some(walk::Step::Failed(folder, error)) => {
+                scan.into_iter().for_each(|scan| scan.unreadable_folders += 1);
                 self.folder_failed(&folder, &error);
-                Step::Other
             }
-            None => Step::Over,
+            Some(walk::Step::Emptied(folder)) => drop(self.backlog.remove(&folder)),
+            Some(walk::Step::Passed) => scan.into_iter().for_each(|scan| scan.has_passed = true),
+            Some(walk::Step::Nothing) => {}
+            None => return Step::Over,
+        }
+        Step::Other
+    }
+
+    /// This folder, at the top, holds files for which there is no room now: they are found once there is.
+    pub(super) fn add_backlog(&mut self, folder: &[u8]) {
+        if self.backlog.insert(folder.to_owned()) {
+            self.hinted.add_backlog(folder);
         }
     }
 
@@ -232,22 +305,23 @@ impl Scanning {
             let _ = std::fs::create_dir_all(inbox);
         }
         self.walk.clear();
+        self.hinted.clear();
+        self.backlog.clear();
         self.scan = None;
         self.failed += 1;
         self.unreadable_folders = 1;
     }
 
-    /// Ends a whole scan whose walk is over, if there is one; returns whether there was. The next one is
-    /// due early if the last one `missed` files.
+    /// Ends a whole scan if its walk is over; returns whether it did. The next one is due early if it `missed`
+    /// files.
     pub(super) fn finish_scan(&mut self, missed: impl FnOnce() -> bool) -> bool {
-        let Some(scan) = self.scan.take() else {
+        let Some(scan) = self.scan.take_if(|_| self.walk.is_over()) else {
             return false;
         };
-        emit::scan_finished(scan.started.elapsed(), scan.ignored);
+        emit::scan_finished(scan.started.elapsed(), scan.ignored, scan.opened, scan.at_rest);
         if let Some(more) = self.reported.end_scan(Instant::now()) {
             emit::more_ignored(more);
         }
-        self.finished += 1;
         self.unreadable_folders = scan.unreadable_folders;
         if scan.unreadable_folders == 0 {
             self.unreadable_folder = None;
@@ -255,7 +329,8 @@ impl Scanning {
         self.watching.walked();
         self.health.set_ready(Concern::Inbox);
         let has_missed = missed();
-        self.watching.arrivals.scanned(scan.started, has_missed);
+        self.watching.arrivals.scanned(scan.started, has_missed || scan.has_passed);
+        self.is_complete = !has_missed;
         if has_missed {
             self.next_scan = Instant::now();
         }
@@ -308,7 +383,7 @@ impl Scanning {
             _ => {}
         }
         emit::scan_started(ScanReason::Folder);
-        self.walk.add_folder(name);
+        self.hinted.add_folder(name);
         None
     }
 
@@ -375,46 +450,184 @@ impl Watching {
         }
     }
 
+    fn rules(&self) -> Rules<'_> {
+        Rules(&self.settings)
+    }
+
     /// A whole walk has set all watches that the system grants.
     fn walked(&mut self) {
         let Some(watches) = &mut self.watches else {
             return;
         };
-        watches.retain(Path::is_dir);
         let all = watches.has(&self.inbox) && !watches.is_limited();
-        watches.retry_limit();
+        watches.end_scan();
         if all {
             self.set_mode(WatchMode::Events, "");
         }
     }
 }
 
-impl Guide for Watching {
+/// Guides one step of a walk.
+struct Guiding<'a> {
+    watching: &'a mut Watching,
+    room: RoomOf<'a>,
+    backlog: &'a HashSet<Vec<u8>>,
+    /// The folder of a file that was passed over, unless it is in the backlog.
+    passed: Option<Vec<u8>>,
+}
+
+impl Guide for Guiding<'_> {
     fn inbox(&self) -> &Path {
-        &self.inbox
+        &self.watching.inbox
     }
 
     fn rules(&self) -> Rules<'_> {
-        Rules(&self.settings)
+        self.watching.rules()
+    }
+
+    fn room(&self, folder: &[u8]) -> Room {
+        (self.room)(folder)
+    }
+
+    fn passed(&mut self, folder: &[u8]) {
+        if !self.backlog.contains(folder) {
+            self.passed = Some(folder.to_owned());
+        }
+    }
+
+    fn may_rest(&self, metadata: &Metadata) -> bool {
+        self.watching.arrivals.is_trusted(metadata.dev()) && is_past(metadata)
+    }
+
+    fn at_rest(&mut self, folder: &Name) -> Option<u64> {
+        let Watching { watches, inbox, .. } = &mut *self.watching;
+        watches.as_mut()?.at_rest(&inbox.join(folder.as_path()))
+    }
+
+    fn found_at_rest(&mut self, folder: &Name, metadata: &Metadata, ignored: u64) {
+        let Watching { watches, inbox, .. } = &mut *self.watching;
+        if let Some(watches) = watches {
+            watches.found_at_rest(&inbox.join(folder.as_path()), metadata, ignored);
+        }
     }
 
     fn entering(&mut self, folder: &Path, metadata: &Metadata) {
-        self.arrivals.enter(folder, metadata);
-        let Some(watches) = &mut self.watches else {
+        let watching = &mut *self.watching;
+        watching.arrivals.enter(folder, metadata);
+        let Some(watches) = &mut watching.watches else {
             return;
         };
-        let armed = watches.arm(folder, metadata.ino());
+        let armed = watches.arm(folder, metadata);
         let limited = watches.is_limited();
         match armed {
-            Armed::Yes if folder == self.inbox && !limited && self.mode.is_none() => {
-                self.set_mode(WatchMode::Events, "");
+            Armed::Yes if folder == watching.inbox && !limited && watching.mode.is_none() => {
+                watching.set_mode(WatchMode::Events, "");
             }
-            Armed::Limit => self.set_mode(
+            Armed::Limit => watching.set_mode(
                 WatchMode::Scan,
                 "the system gives no more watches: raise fs.inotify.max_user_watches",
             ),
-            Armed::No(why) if folder == self.inbox => self.set_mode(WatchMode::Scan, &why),
+            Armed::No(why) if folder == watching.inbox => watching.set_mode(WatchMode::Scan, &why),
             Armed::Yes | Armed::No(_) => {}
         }
+    }
+}
+
+/// Whether a folder was changed so long ago that a later change cannot have the same time.
+fn is_past(metadata: &Metadata) -> bool {
+    let now = jiff::Timestamp::now().as_second();
+    now.saturating_sub(metadata.ctime()) > TIME_STEP_SECONDS_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    struct Inbox {
+        folder: tempfile::TempDir,
+        scanning: Scanning,
+        _hints: crate::pipeline::intake::mailbox::Hints,
+    }
+
+    impl Inbox {
+        fn new() -> Inbox {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let (health, settings) = (Arc::default(), Arc::default());
+            let (mailbox, hints) = Mailbox::new();
+            let scanning =
+                Scanning::new(folder.path(), health, settings, WatchBy::Events(mailbox), 64);
+            let mut inbox = Inbox { folder, scanning, _hints: hints };
+            inbox.scanning.start();
+            inbox.scan();
+            inbox
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.folder.path().join(name)
+        }
+
+        /// The files that a scan finds, and how many folders it opens.
+        fn scan(&mut self) -> (Vec<String>, usize) {
+            self.scanning.start_scan(ScanReason::Timer);
+            let (mut files, mut opened) = (Vec::new(), 0);
+            loop {
+                match self.scanning.step(Which::Scan, &|_| Room::Half) {
+                    Step::File(found) => files.push(found.name.to_string()),
+                    Step::Opened => opened += 1,
+                    Step::Other => {}
+                    Step::Over => break,
+                }
+            }
+            assert!(self.scanning.finish_scan(|| false));
+            (files, opened)
+        }
+    }
+
+    /// No event is ever read here.
+    #[test]
+    fn a_file_in_a_folder_that_scans_pass_is_found_by_the_next_one_though_its_event_is_lost() {
+        let mut inbox = Inbox::new();
+        for folder in ["empty", "hidden", "nested/deep"] {
+            fs::create_dir_all(inbox.path(folder)).expect("a folder");
+        }
+        fs::write(inbox.path("hidden/.p"), "").expect("a file");
+        // The inbox itself, and the folder that holds one.
+        while inbox.scan().1 > 2 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        for name in ["empty/p", "nested/deep/p"] {
+            fs::write(inbox.path(name), "").expect("a file");
+        }
+        fs::rename(inbox.path("hidden/.p"), inbox.path("hidden/p")).expect("renamed");
+        let mut found = inbox.scan();
+        found.0.sort();
+        assert_eq!(found, (["empty/p", "hidden/p", "nested/deep/p"].map(String::from).into(), 5));
+    }
+
+    #[test]
+    fn what_a_scan_passes_over_is_found_once_there_is_room_and_only_once() {
+        let mut inbox = Inbox::new();
+        fs::create_dir(inbox.path("a")).expect("a folder");
+        for i in 0..100 {
+            fs::write(inbox.path(&format!("a/{i}")), "").expect("a file");
+        }
+        fs::write(inbox.path("loose"), "").expect("a file");
+        let scanning = &mut inbox.scanning;
+        for _ in 0..2 {
+            scanning.start_scan(ScanReason::Timer);
+            while !matches!(scanning.step(Which::Scan, &|_| Room::None), Step::Over) {}
+            scanning.finish_scan(|| false);
+        }
+        assert!(!scanning.can_step(Which::Hinted, &|_| Room::None));
+        assert!(!scanning.has_scanned(3));
+        let mut found = HashSet::new();
+        while scanning.can_step(Which::Hinted, &|_| Room::Half) {
+            if let Step::File(file) = scanning.step(Which::Hinted, &|_| Room::Half) {
+                assert!(found.insert(file.name.to_string()), "{}", file.name);
+            }
+        }
+        assert_eq!(found.len(), 101);
+        assert!(scanning.has_scanned(3) && scanning.backlog.is_empty());
     }
 }

@@ -1,11 +1,11 @@
 //! Files that wait for grading: small ones and large ones apart, and those that are tried again later.
 //!
-//! Two lanes, so that a large file never delays small ones. In each lane folders take turns, so that a
-//! flood of files in one folder delays no other.
+//! Two lanes, so that a large file never delays small ones. In each lane folders take turns.
 
 use super::Limits;
 use crate::model::submission::{Claimed, Name};
-use std::collections::{HashMap, VecDeque};
+use crate::pipeline::turns::{Turn, Turns};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// Which lane a file waits in.
@@ -43,10 +43,10 @@ impl Lanes {
         let weight = limits.weight(claimed.bytes);
         self.bytes += weight;
         match size {
-            Size::Small => self.small.push(claimed),
+            Size::Small => push(&mut self.small, claimed),
             Size::Large => {
                 self.large_bytes += weight;
-                self.large.push(claimed);
+                push(&mut self.large, claimed);
             }
         }
     }
@@ -64,14 +64,14 @@ impl Lanes {
         bytes_max: u64,
         limits: &Limits,
     ) -> Vec<Claimed> {
-        let batch = self.small.take_batch(files_max, bytes_max);
+        let batch = take_batch(&mut self.small, files_max, bytes_max);
         self.bytes -= batch.iter().map(|claimed| limits.weight(claimed.bytes)).sum::<u64>();
         batch
     }
 
     /// Takes out the next large file.
     pub(super) fn take_large(&mut self, limits: &Limits) -> Option<Claimed> {
-        let claimed = self.large.take_batch(1, 0).pop()?;
+        let claimed = take_batch(&mut self.large, 1, 0).pop()?;
         let weight = limits.weight(claimed.bytes);
         self.bytes -= weight;
         self.large_bytes -= weight;
@@ -97,10 +97,11 @@ impl Lanes {
         std::mem::take(&mut self.large).len()
     }
 
-    /// Since when the oldest file has been ready.
+    /// Since when the oldest of the first files of all folders has been ready.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        let lanes = [&self.small, &self.large].into_iter().filter_map(Lane::oldest);
-        lanes.chain(self.retries.iter().map(|(_, claimed)| claimed.ready)).min()
+        let lanes = [&self.small, &self.large].into_iter().flat_map(Lane::firsts);
+        let retries = self.retries.iter().map(|(_, claimed)| claimed);
+        lanes.chain(retries).map(|claimed| claimed.ready).min()
     }
 
     /// When the file with this ledger number is tried again, if it waits for that.
@@ -110,122 +111,98 @@ impl Lanes {
 
     /// Whether the file with this ledger number waits in a lane.
     pub(super) fn has(&self, id: i64) -> bool {
-        self.small.has(id) || self.large.has(id)
+        self.small.iter().chain(self.large.iter()).any(|claimed| claimed.id == id)
+    }
+}
+
+/// Which files fit in together with those that wait and those admitted so far. An empty queue admits any one
+/// file. Large files may fill half of the queue, and so may the small ones of one folder; the large ones of
+/// one folder may fill a quarter.
+pub struct Admission<'a> {
+    lanes: &'a Lanes,
+    limits: Limits,
+    files: usize,
+    bytes: u64,
+    large_files: usize,
+    large_bytes: u64,
+    /// Files and bytes of each folder, small and large ones apart.
+    of_folder: [HashMap<Vec<u8>, (usize, u64)>; 2],
+}
+
+impl<'a> Admission<'a> {
+    pub(super) fn new(lanes: &'a Lanes, limits: Limits) -> Admission<'a> {
+        Admission {
+            lanes,
+            limits,
+            files: lanes.files(),
+            bytes: lanes.bytes,
+            large_files: lanes.large.len(),
+            large_bytes: lanes.large_bytes,
+            of_folder: Default::default(),
+        }
     }
 
-    /// Whether each of these files, with its size in bytes, fits in together with those that wait and
-    /// those admitted before it. An empty queue admits any one file. Large files may fill half of the
-    /// queue, and so may the small ones of one folder; the large ones of one folder may fill a quarter.
-    pub(super) fn admit<'a>(
-        &self,
-        files: impl IntoIterator<Item = (&'a Name, u64)>,
-        limits: &Limits,
-    ) -> Vec<bool> {
+    /// Whether no file fits in any more.
+    pub fn is_full(&self) -> bool {
+        self.files > 0
+            && (self.files >= self.limits.files_max || self.bytes >= self.limits.bytes_max)
+    }
+
+    /// Whether this file, with its size in bytes, fits in; then it is admitted.
+    pub fn admits(&mut self, name: &Name, size: u64) -> bool {
+        let Admission { lanes, limits, files, bytes, large_files, large_bytes, of_folder } = self;
         let half = limits.files_max / 2;
-        let (mut all, mut bytes) = (self.files(), self.bytes);
-        let (mut large_files, mut large_bytes) = (self.large.len(), self.large_bytes);
-        let mut of_folder: HashMap<(&[u8], bool), (usize, u64)> = HashMap::new();
-        let mut admit = |(name, size): (&'a Name, u64)| {
-            let (weight, large) = (limits.weight(size), limits.is_large(size));
-            let folder = name.folder().unwrap_or_default();
-            let lane = if large { &self.large } else { &self.small };
-            let (mates, their_bytes) = of_folder.entry((folder, large)).or_insert_with(|| {
-                let weight = |claimed: &Claimed| limits.weight(claimed.bytes);
-                // Only large files are bounded by their weight together.
-                let bytes = if large { lane.weight_of_folder(folder, weight) } else { 0 };
-                (lane.len_of_folder(folder), bytes)
-            });
-            let fits = all < limits.files_max && bytes + weight <= limits.bytes_max;
-            let fits_mates =
-                *mates == 0 || (*mates < half / 2 && *their_bytes + weight <= limits.bytes_max / 4);
-            let fits_large = large_files == 0
-                || (large_files < half
-                    && large_bytes + weight <= limits.bytes_max / 2
-                    && fits_mates);
-            let fits_half = if large { fits_large } else { *mates < half.max(1) };
-            let admitted = all == 0 || (fits && fits_half);
-            if admitted {
-                all += 1;
-                bytes += weight;
-                *mates += 1;
-                *their_bytes += weight;
-                large_files += usize::from(large);
-                large_bytes += if large { weight } else { 0 };
-            }
-            admitted
-        };
-        files.into_iter().map(&mut admit).collect()
+        let (weight, large) = (limits.weight(size), limits.is_large(size));
+        let folder = name.folder().unwrap_or_default();
+        let of_folder = &mut of_folder[usize::from(large)];
+        if !of_folder.contains_key(folder) {
+            let lane = if large { &lanes.large } else { &lanes.small };
+            let mates = lane.of_folder(folder);
+            let count = mates.len();
+            // Only large files are bounded by their weight together.
+            let bytes = if large { mates.map(|mate| limits.weight(mate.bytes)).sum() } else { 0 };
+            of_folder.insert(folder.to_owned(), (count, bytes));
+        }
+        let Some((mates, their_bytes)) = of_folder.get_mut(folder) else { return false };
+        let fits = *files < limits.files_max && *bytes + weight <= limits.bytes_max;
+        let fits_mates =
+            *mates == 0 || (*mates < half / 2 && *their_bytes + weight <= limits.bytes_max / 4);
+        let fits_large = *large_files == 0
+            || (*large_files < half && *large_bytes + weight <= limits.bytes_max / 2 && fits_mates);
+        let fits_half = if large { fits_large } else { *mates < half.max(1) };
+        let admitted = *files == 0 || (fits && fits_half);
+        if admitted {
+            *files += 1;
+            *bytes += weight;
+            *mates += 1;
+            *their_bytes += weight;
+            *large_files += usize::from(large);
+            *large_bytes += if large { weight } else { 0 };
+        }
+        admitted
     }
 }
 
 /// One lane.
-#[derive(Default)]
-pub(super) struct Lane {
-    files: HashMap<Vec<u8>, VecDeque<Claimed>>,
-    /// Folders that have files here, in the order of their turns.
-    turns: VecDeque<Vec<u8>>,
-    len: usize,
+pub(super) type Lane = Turns<Claimed>;
+
+fn push(lane: &mut Lane, claimed: Claimed) {
+    let name = claimed.name.clone();
+    lane.push(name.folder().unwrap_or_default(), claimed);
 }
 
-impl Lane {
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
-    fn has(&self, id: i64) -> bool {
-        self.files.values().flatten().any(|claimed| claimed.id == id)
-    }
-
-    fn len_of_folder(&self, folder: &[u8]) -> usize {
-        self.files.get(folder).map_or(0, VecDeque::len)
-    }
-
-    fn weight_of_folder(&self, folder: &[u8], weight: impl Fn(&Claimed) -> u64) -> u64 {
-        self.files.get(folder).into_iter().flatten().map(weight).sum()
-    }
-
-    /// Since when the oldest of the first files of all folders has been ready.
-    fn oldest(&self) -> Option<Instant> {
-        self.files.values().filter_map(VecDeque::front).map(|claimed| claimed.ready).min()
-    }
-
-    fn push(&mut self, claimed: Claimed) {
-        let folder = claimed.name.folder().unwrap_or_default();
-        match self.files.get_mut(folder) {
-            Some(files) => files.push_back(claimed),
-            None => {
-                self.turns.push_back(folder.to_owned());
-                self.files.insert(folder.to_owned(), VecDeque::from([claimed]));
-            }
+/// Takes out at most this many files and bytes, but at least one file if there is one: one of each folder in
+/// turn.
+fn take_batch(lane: &mut Lane, files_max: usize, bytes_max: u64) -> Vec<Claimed> {
+    let (mut files, mut bytes) = (0, 0);
+    lane.take(|claimed| {
+        if files > 0 && (files >= files_max || bytes + claimed.bytes > bytes_max) {
+            return Turn::Stop;
         }
-        self.len += 1;
-    }
-
-    /// Takes out at most this many files and bytes, but at least one file if there is one: one of each
-    /// folder in turn.
-    fn take_batch(&mut self, files_max: usize, bytes_max: u64) -> Vec<Claimed> {
-        let mut batch = Vec::with_capacity(files_max.min(self.len));
-        let mut bytes = 0;
-        while let Some(folder) = self.turns.pop_front() {
-            let next = self.files.get(&folder).and_then(VecDeque::front);
-            let size = next.map_or(0, |next| next.bytes);
-            if !batch.is_empty() && (batch.len() >= files_max || bytes + size > bytes_max) {
-                self.turns.push_front(folder);
-                break;
-            }
-            bytes += size;
-            if let Some(files) = self.files.get_mut(&folder) {
-                batch.extend(files.pop_front());
-                if files.is_empty() {
-                    self.files.remove(&folder);
-                } else {
-                    self.turns.push_back(folder);
-                }
-            }
-        }
-        self.len -= batch.len();
-        batch
-    }
+        files += 1;
+        bytes += claimed.bytes;
+        Turn::Take
+    })
 }
 
 impl Limits {

@@ -12,8 +12,9 @@ mod lanes;
 pub use budget::Budget;
 pub use drain::{Drain, Left};
 pub use flow::{Flow, Whereabouts};
+pub use lanes::Admission;
 
-use crate::model::submission::{Claimed, Name};
+use crate::model::submission::Claimed;
 use drain::Draining;
 use flow::InFlight;
 use lanes::{Lanes, Size, left_until};
@@ -121,12 +122,15 @@ impl Queue {
         self.large_changed.notify_all();
     }
 
-    /// Whether each of these files, with its size in bytes, fits in together with those that wait and
-    /// those admitted before it. An empty queue admits any one file. Large files may fill half of the
-    /// queue, and so may the small ones of one folder; the large ones of one folder may fill a quarter.
-    pub fn admit<'a>(&self, files: impl IntoIterator<Item = (&'a Name, u64)>) -> Vec<bool> {
+    /// Lets `choose` ask which files fit in. Nothing comes in or goes out meanwhile.
+    pub fn admit<R>(&self, choose: impl FnOnce(&mut Admission<'_>) -> R) -> R {
         let limits = self.limits();
-        self.state().lanes.admit(files, &limits)
+        choose(&mut Admission::new(&self.state().lanes, limits))
+    }
+
+    /// Whether a file of this size is graded by itself, chunk by chunk.
+    pub fn is_large(&self, bytes: u64) -> bool {
+        self.limits().is_large(bytes)
     }
 
     /// Puts files in. It has no limit itself: intake asks [`Queue::admit`] before it takes files.

@@ -31,7 +31,8 @@ fn ids(batch: Option<Vec<Claimed>>) -> Option<Vec<i64>> {
 fn admit(queue: &Queue, folders: &[&str], sizes: &[u64]) -> Vec<bool> {
     let names = folders.iter().map(|folder| Name::from_bytes(format!("{folder}/p")));
     let names = names.collect::<Vec<_>>();
-    queue.admit(names.iter().zip(sizes.iter().copied()))
+    let files = names.iter().zip(sizes);
+    queue.admit(|admission| files.map(|(name, size)| admission.admits(name, *size)).collect())
 }
 
 fn file_in(folder: &str, id: i64) -> Claimed {

@@ -1,6 +1,6 @@
 //! Watching and scanning the inbox, and taking files from it.
 
-use super::labels::{ScanReason, Via, WatchMode};
+use super::labels::{FolderScan, ScanReason, Via, WatchMode};
 use super::repeats::is_news;
 use super::yes_or_no;
 use crate::model::escape;
@@ -55,11 +55,13 @@ pub fn scan_started(reason: ScanReason) {
     debug!(target: TARGET, reason = reason.word(), "scanning the inbox");
 }
 
-/// A complete scan has ended.
-pub fn scan_finished(took: Duration, ignored: u64) {
+/// A complete scan has ended, which opened so many folders and passed so many in which nothing had changed.
+pub fn scan_finished(took: Duration, ignored: u64, opened: u64, unchanged: u64) {
     metric::SCAN_SECONDS.record(took.as_secs_f64());
+    metric::SCANNED_FOLDERS.add_for([FolderScan::Opened.word()], opened);
+    metric::SCANNED_FOLDERS.add_for([FolderScan::Unchanged.word()], unchanged);
     metric::IGNORED_FILES.set(ignored as f64);
-    debug!(target: TARGET, ?took, ignored, "scanned the inbox");
+    debug!(target: TARGET, ?took, ignored, opened, unchanged, "scanned the inbox");
 }
 
 /// The inbox, or a folder in it, could not be read.

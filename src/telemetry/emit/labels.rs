@@ -55,6 +55,25 @@ impl ScanReason {
     }
 }
 
+/// What a scan did with a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::telemetry) enum FolderScan {
+    Opened,
+    Unchanged,
+}
+
+impl FolderScan {
+    pub(in crate::telemetry) const ALL: [FolderScan; 2] =
+        [FolderScan::Opened, FolderScan::Unchanged];
+
+    pub(in crate::telemetry) const fn word(self) -> &'static str {
+        match self {
+            FolderScan::Opened => "opened",
+            FolderScan::Unchanged => "unchanged",
+        }
+    }
+}
+
 /// How the inbox is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchMode {

@@ -19,7 +19,7 @@ mod store;
 pub use event::*;
 pub use grading::*;
 pub use intake::*;
-pub(super) use labels::{ReloadResult, Takeover};
+pub(super) use labels::{FolderScan, ReloadResult, Takeover};
 pub use labels::{ScanReason, Via, WatchMode};
 pub use publish::*;
 pub use service::*;

@@ -221,6 +221,79 @@ fn without_watching_scans_find_everything() {
     assert_eq!(metrics.of(r#"gridmark_found_total{via="scan"}"#), 2.0);
 }
 
+/// Promise P5.
+///
+///
+/// Nothing can be published at first, so that nothing moves while it is to be found.
+#[test]
+fn however_many_files_wait_scans_go_on_and_a_new_folder_has_its_turn_soon() {
+    for watch in ["auto", "off"] {
+        let mut sandbox = Sandbox::new();
+        sandbox.write("reports/folders", "no folder");
+        sandbox.set("intake.watch", watch).set("intake.waiting_files_max", 64);
+        sandbox.set("intake.claim_files_max", 8).set("queue.files_max", 64);
+        sandbox.set("grade.threads_max", 1).set("publish.pending_bytes_max", 1);
+        const FOLDERS: usize = 20;
+        const FILES: usize = 50 * FOLDERS;
+        for i in 0..FILES {
+            sandbox.write(format!("inbox/{}/{i}", i % FOLDERS), hexudoku(i % 17));
+        }
+        sandbox.start_unready();
+        sandbox.wait_until("the queue is full", |sandbox| {
+            sandbox.service().metrics().of("gridmark_queue_files") >= 64.0
+        });
+        sandbox.wait_for_scans(1);
+        for name in ["new/deep/er/p", "newer/p"] {
+            sandbox.rename_in(name, hexudoku(1));
+        }
+        sandbox.wait_for_scans(1);
+        fs::remove_file(sandbox.path("reports/folders")).unwrap();
+        let rows = sandbox.wait_for(FILES + 2);
+        for name in ["new/deep/er/p", "newer/p"] {
+            let place = rows.iter().position(|row| row.get("submission") == name).unwrap();
+            // What was taken, claimed and being graded before, and a turn of each folder.
+            assert!(place < FILES / 4, "{name} comes after {place} others, watch = {watch}");
+        }
+        let names: BTreeSet<&str> = rows.iter().map(|row| row.get("submission")).collect();
+        assert_eq!(names.len(), FILES + 2);
+        assert!(rows.iter().all(|row| row.get("attempt") == "1"));
+    }
+}
+
+#[test]
+fn scans_pass_folders_in_which_nothing_has_changed() {
+    let mut sandbox = Sandbox::new();
+    const FOLDERS: usize = 300;
+    for i in 0..FOLDERS {
+        let hidden = if i % 3 == 0 { ".DS_Store" } else { "" };
+        fs::create_dir_all(sandbox.path(format!("inbox/{i}"))).unwrap();
+        if !hidden.is_empty() {
+            sandbox.write(format!("inbox/{i}/{hidden}"), "x");
+        }
+    }
+    sandbox.start();
+    let counts = |sandbox: &Sandbox| {
+        let metrics = sandbox.service().metrics();
+        let of =
+            |folder| metrics.of(&format!("gridmark_scanned_folders_total{{folder={folder:?}}}"));
+        (metrics.of("gridmark_scan_seconds_count"), of("opened"), of("unchanged"))
+    };
+    let mut before = counts(&sandbox);
+    sandbox.wait_until("scans open nothing but the inbox", |sandbox| {
+        let now = counts(sandbox);
+        let (scans, opened) = (now.0 - before.0, now.1 - before.1);
+        let is_so = scans >= 1.0 && opened == scans && now.2 - before.2 == scans * FOLDERS as f64;
+        before = now;
+        is_so
+    });
+    // What is left alone is counted all the same.
+    let ignored = sandbox.service().metrics().of("gridmark_ignored_files");
+    assert_eq!(ignored, (FOLDERS / 3) as f64);
+    sandbox.write("inbox/7/p", hexudoku(1));
+    sandbox.rename_in("8/p", hexudoku(1));
+    sandbox.wait_for(2);
+}
+
 #[test]
 fn an_inbox_that_is_removed_and_created_again_is_watched_again() {
     let mut sandbox = Sandbox::started();

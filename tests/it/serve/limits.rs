@@ -62,6 +62,18 @@ fn a_full_queue_leaves_files_in_the_inbox_where_they_are_safe() {
     assert!(sandbox.service().get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
 }
 
+#[test]
+fn once_grades_more_files_than_may_settle_at_a_time() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("intake.waiting_files_max", 1).set("intake.settle_ms", 200);
+    for i in 0..9 {
+        sandbox.write(format!("inbox/{}/{i}", i % 2), some(i));
+    }
+    let output = sandbox.once();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(sandbox.submissions().len(), 9);
+}
+
 /// A sandbox whose processes may not read everything: if this is root, who may, they run as nobody.
 fn restricted() -> Option<Sandbox> {
     let mut sandbox = Sandbox::new();

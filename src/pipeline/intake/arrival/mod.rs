@@ -139,6 +139,11 @@ impl Arrivals {
         }
     }
 
+    /// Whether the times of files and folders of this device can be trusted.
+    pub(super) fn is_trusted(&self, device: u64) -> bool {
+        self.trusted.get(&device) == Some(&true)
+    }
+
     /// A folder could not be read: what is in it may have been there for long when it is seen first.
     pub(super) fn not_read(&mut self, folder: &Name) {
         if let Some(known) = self.folders.get_mut(folder.as_path().as_os_str()) {
@@ -285,7 +290,7 @@ impl Arrivals {
         let was_read = self.was_read(folder);
         let now_ms = now_ms();
         let handed_in = self.placed(folder).handed_in(times);
-        if self.trusted.get(&device) != Some(&true) {
+        if !self.is_trusted(device) {
             let was_absent = self.scanned_ms.is_some() && !self.has_missed && was_read;
             return if found != FoundBy::Scan || was_absent {
                 HandedIn { at_ms: now_ms, doubt: None }

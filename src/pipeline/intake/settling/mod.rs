@@ -285,6 +285,18 @@ pub(super) struct Failing {
     pub(super) why: String,
 }
 
+#[cfg(test)]
+impl Ready {
+    /// A file of this size that has just become ready.
+    pub(super) fn for_tests(name: Name, bytes: u64) -> Ready {
+        let state =
+            FileState { signature: Signature::for_tests(bytes), changed: (0, 0), linked: false };
+        let (via, since) = (Via::Scan, Instant::now());
+        let handed_in = HandedIn { at_ms: 0, doubt: None };
+        Ready { name, state, handed_in, via, since, though_open: false, seen_writing: false }
+    }
+}
+
 /// The status of a file that waits in the inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingStatus {
@@ -313,7 +325,7 @@ pub(super) struct Settling {
 }
 
 impl Settling {
-    /// At most `files_max` files are remembered.
+    /// At most `files_max` files are remembered that have not settled.
     pub(super) fn new(times: SettleTimes, files_max: usize) -> Settling {
         Settling {
             times,
@@ -349,7 +361,7 @@ impl Settling {
             known => handed_in(&name, known.is_some()),
         };
         let first = Waiting::first(state, handed_in, via, hint, *times, now);
-        let is_full = files.len() >= *files_max;
+        let is_full = pending.len() >= *files_max;
         let file = match files.entry(name) {
             Entry::Vacant(_) if is_full && first.due(*times) > now => {
                 *missed = true;
@@ -421,6 +433,17 @@ impl Settling {
         for file in self.files.values_mut() {
             file.handed_in.doubt = file.handed_in.doubt.or(Some(Doubt::Clock));
         }
+    }
+
+    /// Whether this file waits.
+    pub(super) fn has(&self, name: &Name) -> bool {
+        self.files.contains_key(name)
+    }
+
+    /// A ready file is not remembered, since too many of its kind are: the next scan finds it again.
+    pub(super) fn leave(&mut self, name: &Name) {
+        self.missed = true;
+        self.forget(name);
     }
 
     /// The status of a file, if it waits.
@@ -511,7 +534,7 @@ impl Settling {
     /// A ready file is still open for writing: it is checked again when it is closed, or after a pause,
     /// which doubles each time up to eight times its length.
     pub(super) fn found_open(&mut self, name: &Name, now: Instant, pause: Duration) {
-        if self.files.len() > self.files_max {
+        if self.pending.len() >= self.files_max {
             // The next scan will find it again.
             self.missed = true;
             self.forget(name);
