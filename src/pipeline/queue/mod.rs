@@ -162,7 +162,7 @@ impl Queue {
     /// one file. `None` when the queue is closed and nothing can come any more.
     pub fn next_batch(&self, files_max: usize, bytes_max: u64) -> Option<Vec<Claimed>> {
         let limits = self.limits();
-        let mut state = self.wait_for(&self.small_changed, |state| state.lanes.small.len() > 0)?;
+        let mut state = self.wait_for(&self.small_changed, |state| !state.lanes.small.is_empty())?;
         let batch = state.lanes.take_small(files_max, bytes_max, &limits);
         state.in_flight.begin(&batch);
         drop(state);
@@ -175,7 +175,7 @@ impl Queue {
     pub fn next_large(&self) -> Option<Claimed> {
         let limits = self.limits();
         let mut state = self.wait_for(&self.large_changed, |state| {
-            state.draining.leaves_large || state.lanes.large.len() > 0
+            state.draining.leaves_large || !state.lanes.large.is_empty()
         })?;
         let claimed = state.lanes.take_large(&limits)?;
         state.in_flight.begin(std::slice::from_ref(&claimed));
@@ -290,7 +290,7 @@ impl Queue {
 
     /// Whether a large file waits for its turn.
     pub fn has_large(&self) -> bool {
-        self.state().lanes.large.len() > 0
+        !self.state().lanes.large.is_empty()
     }
 
     /// Whether nothing waits, nothing is being graded, and intake is moving nothing.
