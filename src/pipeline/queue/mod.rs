@@ -162,7 +162,8 @@ impl Queue {
     /// one file. `None` when the queue is closed and nothing can come any more.
     pub fn next_batch(&self, files_max: usize, bytes_max: u64) -> Option<Vec<Claimed>> {
         let limits = self.limits();
-        let mut state = self.wait_for(&self.small_changed, |state| !state.lanes.small.is_empty())?;
+        let mut state =
+            self.wait_for(&self.small_changed, |state| !state.lanes.small.is_empty())?;
         let batch = state.lanes.take_small(files_max, bytes_max, &limits);
         state.in_flight.begin(&batch);
         drop(state);
