@@ -8,7 +8,6 @@ use crate::page::{Goal, Page};
 use gridmark::event::{Folder, Source};
 use gridmark::model::ruling::Draft;
 use gridmark::pipeline::standings::LiveStandings;
-use gridmark::store::definitions::KnownDefinitions;
 use gridmark::store::ledger::{Decision, Ledger};
 use gridmark_core::scoring::Points;
 use rusqlite::{Connection, params};
@@ -46,9 +45,8 @@ pub fn run(plan: &Plan, page: &mut Page) {
         Decision { draft: Draft::default(), source: Some(source), judgements: Vec::new() };
     ledger.changes().record(&[decision], 1).expect("in force");
     let entries = fill(&path, entrants);
-    let definitions = Arc::new(KnownDefinitions::new(Arc::clone(&ledger)));
-    definitions.get(1).expect("the definitions");
-    let live = LiveStandings::new(Arc::clone(&ledger), definitions);
+    let live = LiveStandings::new(Arc::clone(&ledger));
+    live.definitions().get(1).expect("the definitions");
     let now_ms = 2_000_000_000_000;
     let read = || {
         let start = Instant::now();

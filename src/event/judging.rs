@@ -99,10 +99,7 @@ impl Definitions {
         let outcome = match &entries[..] {
             [only] => Outcome::Marked(self.marked(owner, only, 1, (text, rules))),
             several => Outcome::Held {
-                why: format!(
-                    "it holds {}, and an entry is one",
-                    counted(several.len() as u64, "grid")
-                ),
+                why: format!("it holds {}, and an entry is one", counted(several.len(), "grid")),
                 nearest: None,
             },
         };

@@ -9,7 +9,7 @@ use super::standings::{Row, Standings, Table, TryWords};
 use crate::model::escape;
 use crate::model::rows::{name_cell, neutralised, rfc_3339};
 use crate::model::ruling::Ruling;
-use crate::model::submission::{Judged, Marked, Outcome, verdict};
+use crate::model::submission::{Marked, verdict};
 use gridmark_core::scoring::{Points, TryMark};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -87,9 +87,13 @@ struct Rows(csv::Writer<Vec<u8>>);
 
 impl Rows {
     fn new<'a>(columns: impl IntoIterator<Item = &'a str>) -> Rows {
-        let mut rows = Rows(csv::WriterBuilder::new().from_writer(Vec::new()));
+        let mut rows = Rows::without_header();
         rows.add(&columns.into_iter().map(str::to_owned).collect::<Vec<_>>());
         rows
+    }
+
+    fn without_header() -> Rows {
+        Rows(csv::WriterBuilder::new().from_writer(Vec::new()))
     }
 
     fn add(&mut self, cells: &[String]) {
@@ -158,22 +162,17 @@ pub fn entries_header() -> Vec<u8> {
     Rows::new(ENTRIES).finish()
 }
 
-/// The tries of some entrants in a round. `judged` has the newest judgement of each submission, by number.
+/// The tries of some entrants in a round, without a header. `marks` has the newest mark of each submission.
 pub fn entries(
     standings: &Standings,
     round: usize,
     entrants: Range<usize>,
-    judged: &HashMap<i64, Judged>,
+    marks: &HashMap<i64, Marked>,
 ) -> Vec<u8> {
-    let mut rows = Rows(csv::WriterBuilder::new().from_writer(Vec::new()));
+    let mut rows = Rows::without_header();
     for entrant in entrants {
         for one in standings.tries(round, entrant) {
-            let marked = judged.get(&one.submission).map(|judged| &judged.judgement.outcome);
-            let marked = match marked {
-                Some(Outcome::Marked(marked)) => Some(marked),
-                _ => None,
-            };
-            rows.add(&entry_cells(standings.event(), &one, marked));
+            rows.add(&entry_cells(standings.event(), &one, marks.get(&one.submission)));
         }
     }
     rows.finish()

@@ -79,7 +79,7 @@ impl Source {
     }
 
     /// The hash of the folder and of the accepted keys. Those that are proved follow from the folder.
-    pub fn hash(&self) -> [u8; 32] {
+    pub fn hash(&self) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.folder.hash().as_bytes());
         let mut accepted: Vec<&Key> = self.accepted().collect();
@@ -90,7 +90,7 @@ impl Source {
                 hasher.update(part);
             }
         }
-        *hasher.finalize().as_bytes()
+        hasher.finalize()
     }
 }
 

@@ -15,19 +15,23 @@ pub use regrade::{Preview, What};
 pub use rejudge::{Assigned, Assignments, Rejudge};
 pub use takeover::TakenOver;
 
-use crate::event::Problem;
-use crate::model::submission::Rules;
+use crate::config::Settings;
+use crate::event::{Definitions, Event, Problem};
+use crate::model::submission::Judged;
 use crate::pipeline::standings::LiveStandings;
 use crate::store::archive::Archive;
-use crate::store::definitions::{self, KnownDefinitions};
+use crate::store::definitions;
 use crate::store::ledger::{self, Ledger};
+use crate::store::reports::rebuild;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// How many submissions are looked through at a time.
+const PAGE: usize = 10_000;
 
 /// Makes decisions.
 pub struct Jury {
     rejudge: Rejudge,
-    definitions: Arc<KnownDefinitions>,
     live: Arc<LiveStandings>,
     /// How long the proof of a puzzle may take.
     prove_time_max: Duration,
@@ -71,22 +75,46 @@ pub enum Refused {
 
 impl Jury {
     /// A jury over this ledger and archive.
-    pub fn new(
-        ledger: Arc<Ledger>,
-        archive: Arc<Archive>,
-        definitions: Arc<KnownDefinitions>,
-        live: Arc<LiveStandings>,
-        rules: Rules,
-        prove_time_max: Duration,
-    ) -> Jury {
-        let rejudge = Rejudge { ledger, archive, rules };
+    pub fn new(settings: &Settings, ledger: &Arc<Ledger>, archive: &Arc<Archive>) -> Jury {
+        let (ledger, archive) = (Arc::clone(ledger), Arc::clone(archive));
         Jury {
-            rejudge,
-            definitions,
-            live,
-            prove_time_max,
+            live: Arc::new(LiveStandings::new(Arc::clone(&ledger))),
+            rejudge: Rejudge { ledger, archive, rules: rebuild::rules(settings) },
+            prove_time_max: Duration::from_millis(settings.event.prove_ms_max),
             deciding: Mutex::default(),
             unjudged_up_to: Mutex::default(),
+        }
+    }
+
+    /// The standings, which follow what is decided.
+    pub fn live(&self) -> &Arc<LiveStandings> {
+        &self.live
+    }
+
+    fn ledger(&self) -> &Ledger {
+        &self.rejudge.ledger
+    }
+
+    fn definitions(&self, number: i64) -> Result<Arc<Definitions>, definitions::Error> {
+        self.live.definitions().get(number)
+    }
+
+    /// What the rulings in force say about whose entries submissions are.
+    fn assignments(&self, event: &Event) -> Result<Assignments, ledger::Error> {
+        Ok(rule::assignments(&self.ledger().changes().rulings()?, event))
+    }
+
+    /// Calls `each` with the newest judgements of all submissions, in their order and some at a time.
+    fn for_each_page(
+        &self,
+        mut each: impl FnMut(Vec<Judged>) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
+        let mut last = 0;
+        loop {
+            let page = self.ledger().changes().newest_after(last, PAGE)?;
+            let Some(end) = page.last() else { return Ok(()) };
+            last = end.submission;
+            each(page)?;
         }
     }
 

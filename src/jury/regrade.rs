@@ -1,7 +1,6 @@
 //! Judging again: what a staged folder, or this program, would change, and putting it in force.
 
-use super::rule::assignments;
-use super::takeover::{Effect, draft_of_takeover};
+use super::rejudge::Effect;
 use super::{Jury, Refused};
 use crate::event::{Definitions, REGRADE, Row, Source, Standings, Table};
 use crate::model::ruling::{Draft, Ruling};
@@ -10,9 +9,6 @@ use crate::store::ledger::Decision;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// How many submissions are read at a time.
-const PAGE: usize = 10_000;
 
 /// What is judged again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -73,12 +69,12 @@ impl Jury {
             ));
         }
         let action = REGRADE.into();
-        let value = draft_of_takeover(&source, "").value;
+        let value = Some(source.hash().to_hex().to_string());
         let (round, puzzle) = (what.round.clone(), what.puzzle.clone());
         let draft = Draft { action, value, round, puzzle, ..draft };
         let source = is_staged.then_some(source);
         let decision = Decision { draft, judgements: effect.after, source };
-        let mut rulings = self.rejudge.ledger.changes().record(&[decision], now_ms)?;
+        let mut rulings = self.ledger().changes().record(&[decision], now_ms)?;
         Ok((rulings.swap_remove(0), preview))
     }
 
@@ -88,19 +84,19 @@ impl Jury {
     ///
     /// It cannot be found out.
     pub fn differing(&self) -> Result<Vec<String>, Refused> {
-        let number = self.rejudge.ledger.definitions().in_force()?.ok_or(Refused::NoEvent)?;
-        let definitions = self.definitions.get(number)?;
+        let number = self.ledger().definitions().in_force()?.ok_or(Refused::NoEvent)?;
+        let definitions = self.definitions(number)?;
         let effect = self.effect_of_judging_again(&definitions, &What::default())?;
         Ok(judgement_lines(&effect))
     }
 
     fn plan(&self, what: &What, now_ms: i64) -> Result<Plan, Refused> {
-        let stored = self.rejudge.ledger.definitions();
+        let stored = self.ledger().definitions();
         let in_force = stored.in_force()?.ok_or(Refused::NoEvent)?;
         let staged = stored.staged()?;
         let number = staged.unwrap_or(in_force);
         let source = stored.get(number)?.ok_or(Refused::NoEvent)?;
-        let definitions = self.definitions.get(number)?;
+        let definitions = self.definitions(number)?;
         if let Some(round) = &what.round {
             let known = definitions.event().names.round(round);
             let known = known.and_then(|known| match &what.puzzle {
@@ -118,9 +114,7 @@ impl Jury {
         };
         check_named(&effect, what)?;
         let before = self.standings_with(in_force, &HashMap::new())?;
-        let new: HashMap<i64, &Judgement> =
-            effect.after.iter().map(|(id, judgement)| (*id, judgement)).collect();
-        let after = self.standings_of(&definitions, &new)?;
+        let after = self.standings_of(&definitions, &by_submission(&effect.after))?;
         check_official(&before, &after, now_ms)?;
         let preview = Preview {
             staged: staged.is_some(),
@@ -137,19 +131,14 @@ impl Jury {
         definitions: &Definitions,
         what: &What,
     ) -> Result<Effect, Refused> {
-        let rulings = self.rejudge.ledger.changes().rulings()?;
-        let assignments = assignments(&rulings, definitions.event());
-        let (mut before, mut after) = (Vec::new(), Vec::new());
-        self.for_each_page(|page| {
-            let named: Vec<Judged> =
-                page.iter().filter(|judged| is_named(judged, what)).cloned().collect();
-            let changed = self.rejudge.changed(&named, definitions, &assignments)?;
-            let ids: std::collections::HashSet<i64> = changed.iter().map(|(id, _)| *id).collect();
-            before.extend(named.into_iter().filter(|judged| ids.contains(&judged.submission)));
-            after.extend(changed);
+        let assignments = self.assignments(definitions.event())?;
+        let mut effect = Effect::default();
+        self.for_each_page(|mut page| {
+            page.retain(|judged| is_named(judged, what));
+            effect.extend(self.rejudge.changed(page, definitions, &assignments)?);
             Ok(())
         })?;
-        Ok(Effect { before, after })
+        Ok(effect)
     }
 
     /// Whether definitions and judgements leave all official results as they are.
@@ -160,14 +149,13 @@ impl Jury {
         after: &[(i64, Judgement)],
         now_ms: i64,
     ) -> Result<(), Refused> {
-        let rulings = self.rejudge.ledger.changes().rulings()?;
+        let rulings = self.ledger().changes().rulings()?;
         if !rulings.iter().any(|ruling| ruling.draft.action == "official") {
             return Ok(());
         }
         let before = self.standings_with(in_force, &HashMap::new())?;
-        let new: HashMap<i64, &Judgement> =
-            after.iter().map(|(id, judgement)| (*id, judgement)).collect();
-        check_official(&before, &self.standings_of(definitions, &new)?, now_ms)
+        let after = self.standings_of(definitions, &by_submission(after))?;
+        check_official(&before, &after, now_ms)
     }
 
     fn standings_with(
@@ -175,7 +163,7 @@ impl Jury {
         number: i64,
         new: &HashMap<i64, &Judgement>,
     ) -> Result<Standings, Refused> {
-        let definitions = self.definitions.get(number)?;
+        let definitions = self.definitions(number)?;
         self.standings_of(&definitions, new)
     }
 
@@ -186,36 +174,20 @@ impl Jury {
         new: &HashMap<i64, &Judgement>,
     ) -> Result<Standings, Refused> {
         let mut standings = Standings::new(Arc::clone(definitions.event()));
-        for ruling in self.rejudge.ledger.changes().rulings()? {
+        for ruling in self.ledger().changes().rulings()? {
             standings.ruled(ruling);
         }
         self.for_each_page(|page| {
-            for judged in page {
-                match new.get(&judged.submission) {
-                    Some(judgement) => {
-                        let judgement = (*judgement).clone();
-                        standings.judged(&Judged { judgement, ..judged.clone() });
-                    }
-                    None => standings.judged(judged),
+            for mut judged in page {
+                if let Some(judgement) = new.get(&judged.submission) {
+                    judged.judgement = (*judgement).clone();
                 }
+                standings.judged(&judged);
             }
             Ok(())
         })?;
         standings.refresh();
         Ok(standings)
-    }
-
-    fn for_each_page(
-        &self,
-        mut each: impl FnMut(&[Judged]) -> Result<(), Refused>,
-    ) -> Result<(), Refused> {
-        let mut last = 0;
-        loop {
-            let page = self.rejudge.ledger.changes().newest_after(last, PAGE)?;
-            let Some(end) = page.last() else { return Ok(()) };
-            last = end.submission;
-            each(&page)?;
-        }
     }
 }
 
@@ -265,15 +237,17 @@ fn check_official(before: &Standings, after: &Standings, now_ms: i64) -> Result<
 }
 
 fn judgement_lines(effect: &Effect) -> Vec<String> {
-    let after: HashMap<i64, &Judgement> =
-        effect.after.iter().map(|(id, judgement)| (*id, judgement)).collect();
-    let mut lines = Vec::new();
-    for judged in &effect.before {
-        let Some(after) = after.get(&judged.submission) else { continue };
-        let (before, after) = (words(&judged.judgement), words(after));
-        lines.push(format!("{}, attempt {}: {before} -> {after}", judged.name, judged.attempt));
-    }
-    lines
+    let changes = effect.before.iter().zip(&effect.after);
+    changes
+        .map(|(judged, (_, after))| {
+            let (before, after) = (words(&judged.judgement), words(after));
+            format!("{}, attempt {}: {before} -> {after}", judged.name, judged.attempt)
+        })
+        .collect()
+}
+
+fn by_submission(judgements: &[(i64, Judgement)]) -> HashMap<i64, &Judgement> {
+    judgements.iter().map(|(id, judgement)| (*id, judgement)).collect()
 }
 
 /// A judgement in words: whose entry it is, and what it got.

@@ -56,6 +56,23 @@ pub enum Assigned {
 /// What rulings say about whose entries submissions are, by the event that they are judged by.
 pub type Assignments = HashMap<(Name, u32), Assigned>;
 
+/// What judging again changes.
+#[derive(Default)]
+pub struct Effect {
+    /// The judgements before; none where submissions had none.
+    pub before: Vec<Judged>,
+    /// The new ones in the same order, by submission.
+    pub after: Vec<(i64, Judgement)>,
+}
+
+impl Effect {
+    /// Adds what changes besides.
+    pub fn extend(&mut self, other: Effect) {
+        self.before.extend(other.before);
+        self.after.extend(other.after);
+    }
+}
+
 /// What submissions are judged again from.
 #[derive(Clone)]
 pub struct Rejudge {
@@ -68,24 +85,26 @@ pub struct Rejudge {
 }
 
 impl Rejudge {
-    /// The judgements of these submissions that are other ones by these definitions.
+    /// What changes if these submissions are judged by these definitions.
     ///
     /// # Errors
     ///
     /// A file cannot be read, or is not what was graded: then nothing can be said for sure.
     pub fn changed(
         &self,
-        judged: &[Judged],
+        mut judged: Vec<Judged>,
         definitions: &Definitions,
         assignments: &Assignments,
-    ) -> Result<Vec<(i64, Judgement)>, Error> {
-        let mut changed = Vec::new();
-        for part in judged.chunks(TOGETHER_MAX) {
+    ) -> Result<Effect, Error> {
+        let mut effect = Effect::default();
+        while !judged.is_empty() {
+            let rest = judged.split_off(judged.len().min(TOGETHER_MAX));
+            let part = std::mem::replace(&mut judged, rest);
             let ids: Vec<i64> = part.iter().map(|judged| judged.submission).collect();
             let records = self.ledger.records().with_ids(&ids)?;
             let again = records.par_iter().map(|record| self.one(record, definitions, assignments));
             let again = again.collect::<Result<Vec<_>, Error>>()?;
-            for (before, after) in part.iter().zip(again) {
+            for (before, after) in part.into_iter().zip(again) {
                 let Some(after) = after else { continue };
                 let (old, new) = (&before.judgement.outcome, &after.outcome);
                 // Why one is held, and what is nearest, is as it was when it was held.
@@ -93,11 +112,12 @@ impl Rejudge {
                 let is_same = before.judgement.entry == after.entry
                     && (old == new || is_held(old) && is_held(new));
                 if !is_same {
-                    changed.push((before.submission, after));
+                    effect.after.push((before.submission, after));
+                    effect.before.push(before);
                 }
             }
         }
-        Ok(changed)
+        Ok(effect)
     }
 
     /// The judgement of a submission by these definitions. `None` if there is none: grading it failed, and it is
@@ -181,8 +201,8 @@ impl Rejudge {
 
 /// Those of these judgements that other definitions may change: their puzzle is another one, or their name says
 /// something else.
-pub fn outdated<'a>(
-    judged: impl IntoIterator<Item = &'a Judged>,
+pub fn outdated(
+    mut judged: Vec<Judged>,
     before: &Definitions,
     after: &Definitions,
     assignments: &Assignments,
@@ -196,7 +216,7 @@ pub fn outdated<'a>(
             changed.map(move |(puzzle, _)| (number, puzzle))
         })
         .collect();
-    let is_outdated = |judged: &&Judged| {
+    judged.retain(|judged| {
         let place = (judged.name.clone(), judged.attempt);
         let owner = match assignments.get(&place) {
             Some(Assigned::Nobody) => return false,
@@ -210,6 +230,6 @@ pub fn outdated<'a>(
             }
             _ => true,
         }
-    };
-    judged.into_iter().filter(is_outdated).cloned().collect()
+    });
+    judged
 }

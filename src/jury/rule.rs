@@ -29,11 +29,11 @@ impl Jury {
     /// One of them is not possible: a message says which, why, and what to do.
     pub fn rule(&self, drafts: Vec<Draft>, now_ms: i64) -> Result<Vec<Ruling>, Refused> {
         let _deciding = self.deciding();
-        let ledger = &self.rejudge.ledger;
+        let ledger = self.ledger();
         let stored = ledger.definitions();
         let number = stored.in_force()?.ok_or(Refused::NoEvent)?;
         let source = stored.get(number)?.ok_or(Refused::NoEvent)?;
-        let definitions = self.definitions.get(number)?;
+        let definitions = self.definitions(number)?;
         let rulings = ledger.changes().rulings()?;
         let mut trial = Trial { number, definitions, source, rulings };
         let several = drafts.len() > 1;

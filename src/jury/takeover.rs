@@ -4,17 +4,13 @@
 //! changes and puts it in force ([`Jury::regrade`](super::Jury::regrade)). Held files are matched again at once:
 //! nobody has seen a mark of theirs.
 
-use super::rejudge::outdated;
-use super::rule::assignments;
-use super::{Assignments, Jury, Refused};
+use super::rejudge::{Effect, outdated};
+use super::{Assignments, Jury, PAGE, Refused};
 use crate::event::{Definitions, Folder, Source, TAKEOVER};
 use crate::model::ruling::Draft;
 use crate::model::submission::{Judged, Judgement};
 use crate::store::ledger::Decision;
-use std::collections::{BTreeMap, HashSet};
-
-/// How many submissions are looked through at a time.
-const PAGE: usize = 10_000;
+use std::collections::BTreeMap;
 
 /// What became of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,14 +31,6 @@ pub enum TakenOver {
     },
 }
 
-/// What other definitions would change.
-pub(super) struct Effect {
-    /// The judgements before.
-    pub before: Vec<Judged>,
-    /// The new ones, by submission.
-    pub after: Vec<(i64, Judgement)>,
-}
-
 impl Jury {
     /// Takes a folder over; `via` says on which occasion.
     ///
@@ -51,7 +39,7 @@ impl Jury {
     /// It is wrong, or would change an official result; or what it changes cannot be found out.
     pub fn take_over(&self, folder: Folder, via: &str, now_ms: i64) -> Result<TakenOver, Refused> {
         let _deciding = self.deciding();
-        let stored = self.rejudge.ledger.definitions();
+        let stored = self.ledger().definitions();
         let in_force = stored.in_force()?;
         let current = in_force.map(|number| stored.get(number)).transpose()?.flatten();
         if let Some(current) = &current
@@ -80,9 +68,9 @@ impl Jury {
         let matched = effect.after.len();
         let draft = draft_of_takeover(&source, via);
         let decision = Decision { draft, judgements: effect.after, source: Some(source) };
-        self.rejudge.ledger.changes().record(&[decision], now_ms)?;
+        self.ledger().changes().record(&[decision], now_ms)?;
         if in_force.is_none() {
-            *self.unjudged_up_to() = self.rejudge.ledger.records().last()?;
+            *self.unjudged_up_to() = self.ledger().records().last()?;
         }
         Ok(TakenOver::InForce { name: definitions.event().name.clone(), matched })
     }
@@ -93,9 +81,8 @@ impl Jury {
         last: i64,
         definitions: &Definitions,
     ) -> Result<Vec<(i64, Judgement)>, Refused> {
-        let ledger = &self.rejudge.ledger;
-        let rulings = ledger.changes().rulings()?;
-        let assignments = assignments(&rulings, definitions.event());
+        let ledger = self.ledger();
+        let assignments = self.assignments(definitions.event())?;
         let (mut judgements, mut after) = (Vec::new(), 0);
         loop {
             let ids = ledger.changes().unjudged(after, last, PAGE)?;
@@ -110,8 +97,7 @@ impl Jury {
 
     /// What these definitions change, compared with those of this number.
     pub(super) fn effect(&self, before: i64, after: &Definitions) -> Result<Effect, Refused> {
-        let rulings = self.rejudge.ledger.changes().rulings()?;
-        self.effect_with(before, after, &assignments(&rulings, after.event()))
+        self.effect_with(before, after, &self.assignments(after.event())?)
     }
 
     /// The same, where submissions are assigned in this way.
@@ -121,20 +107,14 @@ impl Jury {
         after: &Definitions,
         assignments: &Assignments,
     ) -> Result<Effect, Refused> {
-        let before = self.definitions.get(before)?;
-        let (mut changed, mut known) = (Vec::new(), Vec::new());
-        let mut last = 0;
-        loop {
-            let page = self.rejudge.ledger.changes().newest_after(last, PAGE)?;
-            let Some(end) = page.last() else { break };
-            last = end.submission;
-            let outdated = outdated(&page, &before, after, assignments);
-            let new = self.rejudge.changed(&outdated, after, assignments)?;
-            let by: HashSet<i64> = new.iter().map(|(id, _)| *id).collect();
-            known.extend(outdated.into_iter().filter(|judged| by.contains(&judged.submission)));
-            changed.extend(new);
-        }
-        Ok(Effect { before: known, after: changed })
+        let before = self.definitions(before)?;
+        let mut effect = Effect::default();
+        self.for_each_page(|page| {
+            let outdated = outdated(page, &before, after, assignments);
+            effect.extend(self.rejudge.changed(outdated, after, assignments)?);
+            Ok(())
+        })?;
+        Ok(effect)
     }
 
     /// Judges submissions again that were judged behind the change `after`, by definitions that were not in force
@@ -146,7 +126,7 @@ impl Jury {
     /// A file cannot be read, or the ledger cannot be used.
     pub fn settle(&self, after: i64) -> Result<(i64, usize), Refused> {
         let _deciding = self.deciding();
-        let ledger = &self.rejudge.ledger;
+        let ledger = self.ledger();
         let Some((in_force, cause, since)) = ledger.definitions().in_force_by()? else {
             return Ok((after, 0));
         };
@@ -156,9 +136,8 @@ impl Jury {
             last_change = judged.change;
             late.entry(judged.judgement.definitions).or_default().push(judged);
         }
-        let definitions = self.definitions.get(in_force)?;
-        let rulings = ledger.changes().rulings()?;
-        let assignments = assignments(&rulings, definitions.event());
+        let definitions = self.definitions(in_force)?;
+        let assignments = self.assignments(definitions.event())?;
         let mut settled = 0;
         let last = *self.unjudged_up_to();
         if let Some(last) = last {
@@ -171,9 +150,9 @@ impl Jury {
             }
         }
         for (number, judged) in late {
-            let before = self.definitions.get(number)?;
-            let outdated = outdated(&judged, &before, &definitions, &assignments);
-            let changed = self.rejudge.changed(&outdated, &definitions, &assignments)?;
+            let before = self.definitions(number)?;
+            let outdated = outdated(judged, &before, &definitions, &assignments);
+            let changed = self.rejudge.changed(outdated, &definitions, &assignments)?.after;
             settled += changed.len();
             ledger.changes().judge_again(cause, &changed)?;
         }
@@ -188,7 +167,7 @@ pub(super) fn draft_of_takeover(source: &Source, via: &str) -> Draft {
         role: "service".into(),
         via: via.to_owned(),
         action: TAKEOVER.into(),
-        value: Some(blake3::Hash::from_bytes(source.hash()).to_hex().to_string()),
+        value: Some(source.hash().to_hex().to_string()),
         reason: "the event folder was changed".into(),
         ..Draft::default()
     }

@@ -57,7 +57,7 @@ fn try_take_over(shared: &Shared, via: &str) -> Option<Result<String, String>> {
             emit::event_staged(judgements);
             Ok(format!(
                 "staged, since it changes {}: `gridmark event regrade --preview` shows them",
-                counted(judgements as u64, "judgement")
+                counted(judgements, "judgement")
             ))
         }
         Err(Refused::Folder(problems)) => {

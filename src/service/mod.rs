@@ -29,9 +29,8 @@ use crate::config::Settings;
 use crate::jury::Jury;
 use crate::pipeline::publish::Published;
 use crate::pipeline::queue::Queue;
-use crate::pipeline::standings::{Bell, LiveStandings};
+use crate::pipeline::standings::Bell;
 use crate::store::archive::Archive;
-use crate::store::definitions::KnownDefinitions;
 use crate::store::in_flight::InFlightJournal;
 use crate::store::ledger::Ledger;
 use crate::store::recovery::Recovered;
@@ -108,9 +107,7 @@ struct Shared {
     reloads: Reloads,
     tier: Tier,
     ledger: Arc<Ledger>,
-    definitions: Arc<KnownDefinitions>,
     jury: Arc<Jury>,
-    live: Arc<LiveStandings>,
     bell: Arc<Bell>,
     /// Whether decisions of staff are taken over a socket.
     has_channel: AtomicBool,

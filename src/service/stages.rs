@@ -76,7 +76,7 @@ impl Stages {
             give_back: Box::new(move |claimed, why| to_intake.return_file(claimed, why)),
             settings: Arc::clone(&shared.sections.grade),
             rules: rebuild::rules(settings),
-            definitions: Arc::clone(&shared.definitions),
+            definitions: Arc::clone(shared.jury.live().definitions()),
         }));
         let publisher = Publisher::new(publish_dependencies(shared, budget));
         let on_room = Arc::clone(&mailbox);
@@ -210,7 +210,7 @@ fn follower(shared: &Shared) -> Follower {
     let (paths, jury) = (&shared.settings.paths, Arc::clone(&shared.jury));
     Follower::new(standings::Dependencies {
         ledger: Arc::clone(&shared.ledger),
-        live: Arc::clone(&shared.live),
+        live: Arc::clone(jury.live()),
         files: Files::new(paths.reports(), paths.public()),
         write_every: Duration::from_millis(shared.settings.event.write_every_ms),
         settle: Box::new(move |after| Ok(jury.settle(after)?)),

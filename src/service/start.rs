@@ -11,16 +11,13 @@ use crate::config::{Paths, Settings};
 use crate::jury::Jury;
 use crate::model::named::dangling;
 use crate::pipeline::queue::Queue;
-use crate::pipeline::standings::LiveStandings;
 use crate::store::archive::Archive;
-use crate::store::definitions::KnownDefinitions;
 use crate::store::fail_point::Point;
 use crate::store::in_flight::InFlightJournal;
 use crate::store::ledger::{self, Ledger, check_not_lost};
 use crate::store::lock::{Locks, check_apart};
 use crate::store::recovery::{Recovered, recover};
 use crate::store::reports::files::ReportFiles;
-use crate::store::reports::rebuild;
 use crate::store::reports::rebuilder::SharedReports;
 use crate::store::roots::{missing_above, overlap};
 use crate::telemetry::emit;
@@ -29,7 +26,6 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// A service that is ready to start its stages.
 pub(super) struct Prepared {
@@ -76,25 +72,14 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     let path = paths.state().join("grading");
     let (journal, suspects) = InFlightJournal::open(&path, settings.grade.batch_files_max)
         .map_err(|source| Error::State { path, source })?;
-    let definitions = Arc::new(KnownDefinitions::new(Arc::clone(&ledger)));
-    let live = Arc::new(LiveStandings::new(Arc::clone(&ledger), Arc::clone(&definitions)));
-    let jury = Arc::new(Jury::new(
-        Arc::clone(&ledger),
-        Arc::clone(&archive),
-        Arc::clone(&definitions),
-        Arc::clone(&live),
-        rebuild::rules(&settings),
-        Duration::from_millis(settings.event.prove_ms_max),
-    ));
+    let jury = Arc::new(Jury::new(&settings, &ledger, &archive));
     let recovered = recover(&ledger, &archive, &mut reports, &suspects)?;
     let listener = if mode.once { None } else { Some(listen(settings.http.listen, &mut locks)?) };
     let shared = Shared {
         sections: Sections::new(&settings),
         reloads: Reloads::new(mode.reload.as_ref().and_then(|source| source.file.clone())),
         tier,
-        definitions,
         jury,
-        live,
         bell: Arc::default(),
         has_channel: AtomicBool::new(false),
         ledger,

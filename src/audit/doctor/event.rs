@@ -41,8 +41,8 @@ pub(super) fn examine(settings: &Settings) -> Vec<Finding> {
                 "{} is good: {} with {} and {}",
                 shown,
                 escape::line(&event.name),
-                counted(event.entrants.len() as u64, "entrant"),
-                counted(event.rounds.len() as u64, "round")
+                counted(event.entrants.len(), "entrant"),
+                counted(event.rounds.len(), "round")
             ),
         ),
         Err(problems) => {

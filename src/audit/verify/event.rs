@@ -5,10 +5,7 @@ use super::{Error, Verify};
 use crate::jury::Jury;
 use crate::model::ruling::broken_at;
 use crate::pipeline::standings::{Files, LiveStandings};
-use crate::store::definitions::KnownDefinitions;
-use crate::store::reports::rebuild;
-use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 /// What helps where something does not agree.
 const RESTART: &str =
@@ -29,16 +26,7 @@ impl Verify<'_> {
         if self.ledger.definitions().in_force()?.is_none() {
             return Ok(());
         }
-        let definitions = Arc::new(KnownDefinitions::new(Arc::clone(&self.ledger)));
-        let live = Arc::new(LiveStandings::new(Arc::clone(&self.ledger), Arc::clone(&definitions)));
-        let jury = Jury::new(
-            Arc::clone(&self.ledger),
-            Arc::clone(&self.archive),
-            definitions,
-            Arc::clone(&live),
-            rebuild::rules(self.settings),
-            Duration::from_millis(self.settings.event.prove_ms_max),
-        );
+        let jury = Jury::new(self.settings, &self.ledger, &self.archive);
         match jury.differing() {
             Ok(lines) => {
                 for line in lines.into_iter().filter(|_| !self.is_running) {
@@ -60,7 +48,7 @@ impl Verify<'_> {
             }
         }
         if !self.is_running {
-            self.check_event_files(&live)?;
+            self.check_event_files(jury.live())?;
         }
         Ok(())
     }

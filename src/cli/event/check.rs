@@ -6,6 +6,7 @@ use crate::event::{Event, Folder, Problem, prove, read};
 use crate::model::escape::{self, Printable};
 use crate::model::named;
 use crate::model::submission::Name;
+use crate::model::words::counted;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -91,16 +92,13 @@ fn print_problems(problems: &[Problem]) -> Result<(), Error> {
 
 fn print_summary(path: &Path, event: &Event) -> Result<(), Error> {
     let puzzles = || event.rounds.iter().flat_map(|round| &round.puzzles);
-    let count = |number: usize, noun: &str| {
-        format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-    };
     writeln!(
         io::stdout(),
         "{}: good: {} with {}, {}, {} of them proved to have one solution",
         escape::path(path),
         escape::line(&event.name),
-        count(event.entrants.len(), "entrant"),
-        count(event.rounds.len(), "round") + " and " + &count(puzzles().count(), "puzzle"),
+        counted(event.entrants.len(), "entrant"),
+        counted(event.rounds.len(), "round") + " and " + &counted(puzzles().count(), "puzzle"),
         puzzles().filter(|puzzle| puzzle.unique.is_some()).count(),
     )
     .map_err(Error::Output)

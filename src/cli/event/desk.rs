@@ -1,29 +1,104 @@
 //! Where commands for an event take their requests: to the running service, or, with the service stopped, to the
 //! ledger itself, by the same functions.
 
-use super::super::Error;
+use super::super::{Error, print_error};
 use crate::config::Settings;
-use crate::jury::{Answer, Jury, Request};
+use crate::jury::{Answer, Jury, Preview, Request};
 use crate::model::escape;
-use crate::pipeline::standings::{Files, LiveStandings};
+use crate::model::ruling::Draft;
+use crate::model::words::counted;
+use crate::pipeline::standings::Files;
 use crate::store::archive::Archive;
-use crate::store::definitions::KnownDefinitions;
 use crate::store::ledger::Ledger;
 use crate::store::lock::Locks;
-use crate::store::reports::rebuild;
 use crate::store::socket;
 use jiff::Timestamp;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long the service may take for an answer: a whole event may be judged again.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(600);
 
-/// Has a request answered. The inner error is a message.
-pub(super) fn ask(settings: &Settings, request: Request) -> Result<Result<Answer, String>, Error> {
+/// The exit code if a request is refused.
+const REFUSED: u8 = 1;
+
+/// Who decides, and why.
+#[derive(Debug, clap::Args)]
+pub(super) struct Signature {
+    /// Who decides
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+    /// As what
+    #[arg(long, value_name = "ROLE", default_value = "director")]
+    pub role: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+impl Signature {
+    /// A ruling that says so, and nothing yet of what is decided.
+    pub(super) fn draft(&self) -> Draft {
+        Draft {
+            by: self.by.clone().unwrap_or_default(),
+            role: self.role.clone(),
+            via: "command".into(),
+            reason: self.reason.clone().unwrap_or_default(),
+            ..Draft::default()
+        }
+    }
+}
+
+/// Has a request answered, and prints the answer.
+///
+/// # Errors
+///
+/// The ledger cannot be used, or standard output cannot be written.
+pub(super) fn ask(settings: &Settings, request: Request) -> Result<ExitCode, Error> {
+    let answer = answer(settings, request)?.unwrap_or_else(Answer::Refused);
+    if let Answer::Refused(why) = &answer {
+        why.lines().for_each(print_error);
+        return Ok(ExitCode::from(REFUSED));
+    }
+    print(&mut io::stdout().lock(), &answer).map_err(Error::Output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
+    match answer {
+        Answer::Ruled(numbers) => numbers.iter().try_for_each(|number| recorded(out, *number)),
+        Answer::Preview(preview) => changes(out, preview),
+        Answer::Regraded(number, preview) => {
+            changes(out, preview)?;
+            recorded(out, *number)
+        }
+        Answer::Refused(_) => Ok(()),
+    }
+}
+
+fn recorded(out: &mut impl Write, number: i64) -> io::Result<()> {
+    writeln!(out, "ruling {number} is recorded")
+}
+
+fn changes(out: &mut impl Write, preview: &Preview) -> io::Result<()> {
+    for line in preview.judgements.iter().chain(&preview.standings) {
+        writeln!(out, "{}", escape::line(line))?;
+    }
+    let folder = if preview.staged { "the staged event folder" } else { "judging again" };
+    writeln!(
+        out,
+        "{folder} changes {} and {} of the standings",
+        counted(preview.judgements.len(), "judgement"),
+        counted(preview.standings.len(), "line")
+    )
+}
+
+/// The answer to a request. The inner error is a message.
+fn answer(settings: &Settings, request: Request) -> Result<Result<Answer, String>, Error> {
     let state = settings.paths.state();
     if !state.is_dir() {
         return Ok(Err(format!("no service has run in {}", escape::path(&settings.paths.root))));
@@ -56,21 +131,12 @@ fn offline(settings: &Settings, request: Request) -> Result<Result<Answer, Strin
     let ledger = Ledger::open(&paths.ledger()).map_err(crate::service::Error::from)?;
     let ledger = Arc::new(ledger);
     let archive = Archive::of(paths.inbox(), paths.archive(), paths.quarantine());
-    let definitions = Arc::new(KnownDefinitions::new(Arc::clone(&ledger)));
-    let live = Arc::new(LiveStandings::new(Arc::clone(&ledger), Arc::clone(&definitions)));
-    let jury = Jury::new(
-        Arc::clone(&ledger),
-        Arc::new(archive),
-        definitions,
-        Arc::clone(&live),
-        rebuild::rules(settings),
-        Duration::from_millis(settings.event.prove_ms_max),
-    );
+    let jury = Jury::new(settings, &ledger, &Arc::new(archive));
     let now_ms = Timestamp::now().as_millisecond();
     let answer = jury.answer(request, now_ms);
     if matches!(answer, Answer::Ruled(_) | Answer::Regraded(..)) {
         let mut files = Files::new(paths.reports(), paths.public());
-        let written = live.read(|standings| {
+        let written = jury.live().read(|standings| {
             let rounds = 0..standings.event().rounds.len();
             files.write(standings, &ledger, rounds, now_ms)
         });
@@ -81,9 +147,7 @@ fn offline(settings: &Settings, request: Request) -> Result<Result<Answer, Strin
             Err(error) => Some(escape::with_causes(&error)),
         };
         if let Some(why) = failed {
-            super::super::print_error(&format!(
-                "recorded, but the files are not up to date: {why}"
-            ));
+            print_error(&format!("recorded, but the files are not up to date: {why}"));
         }
     }
     Ok(Ok(answer))

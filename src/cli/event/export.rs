@@ -8,13 +8,12 @@ use super::super::{Error, print_error};
 use super::standings::with_standings;
 use crate::event::{Row, Standings, Table, outputs};
 use crate::model::escape;
-use crate::model::submission::{Judged, Outcome};
 use crate::store::ledger::Ledger;
 use gridmark_core::scoring::Points;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rust_xlsxwriter::{ExcelDateTime, Format, Workbook, Worksheet, XlsxError};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -235,16 +234,9 @@ fn entries(
     for (round, definition) in event.rounds.iter().enumerate() {
         for entrant in 0..event.entrants.len() {
             let ids = standings.submissions_of(round, entrant..entrant + 1);
-            let judged = ledger.changes().newest_of(&ids).map_err(crate::service::Error::from)?;
-            let judged: HashMap<i64, Judged> =
-                judged.into_iter().map(|judged| (judged.submission, judged)).collect();
+            let marks = ledger.changes().marks_of(&ids).map_err(crate::service::Error::from)?;
             for one in standings.tries(round, entrant) {
-                let outcome = judged.get(&one.submission).map(|judged| &judged.judgement.outcome);
-                let marked = match outcome {
-                    Some(Outcome::Marked(marked)) => Some(marked),
-                    _ => None,
-                };
-                let cells = outputs::entry_cells(event, &one, marked);
+                let cells = outputs::entry_cells(event, &one, marks.get(&one.submission));
                 let typed =
                     cells.into_iter().zip(outputs::ENTRIES).map(|(cell, title)| match title {
                         "handed_in_at" => Cell::Time(one.handed_in.at_ms),

@@ -2,19 +2,16 @@
 
 use super::super::target::ServiceArgs;
 use super::super::{Error, print_error};
-use super::desk;
+use super::desk::{self, Signature};
 use crate::event::Action;
-use crate::jury::{Answer, Request};
+use crate::jury::Request;
 use crate::model::escape::{self, bytes_of};
 use crate::model::named;
 use crate::model::ruling::Draft;
 use crate::model::submission::Name;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The exit code if a ruling is refused.
-const REFUSED: u8 = 1;
 /// The exit code for a usage error.
 const USAGE: u8 = 2;
 
@@ -73,15 +70,8 @@ pub struct Args {
     /// The value of the action
     #[arg(long, value_name = "V", allow_hyphen_values = true)]
     value: Option<String>,
-    /// Who decides
-    #[arg(long, value_name = "NAME")]
-    by: Option<String>,
-    /// As what
-    #[arg(long, value_name = "ROLE", default_value = "director")]
-    role: String,
-    /// Why
-    #[arg(long, value_name = "TEXT")]
-    reason: Option<String>,
+    #[command(flatten)]
+    signature: Signature,
     /// Many rulings, from a CSV file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["action", "entrant", "round", "puzzle",
         "submission", "attempt", "case", "number", "value"])]
@@ -115,30 +105,11 @@ pub(super) fn run(args: Args) -> Result<ExitCode, Error> {
         print_error(&format!("`{action}` is no action; known are {}", known.join(", ")));
         return Ok(ExitCode::from(USAGE));
     }
-    match desk::ask(&settings, Request::Rule(drafts))? {
-        Ok(Answer::Ruled(numbers)) => {
-            let mut out = io::stdout().lock();
-            for number in numbers {
-                writeln!(out, "ruling {number} is recorded").map_err(Error::Output)?;
-            }
-            Ok(ExitCode::SUCCESS)
-        }
-        Ok(Answer::Refused(why)) | Err(why) => {
-            why.lines().for_each(print_error);
-            Ok(ExitCode::from(REFUSED))
-        }
-        Ok(Answer::Preview(_) | Answer::Regraded(..)) => {
-            print_error("the service gave an answer to another question");
-            Ok(ExitCode::from(REFUSED))
-        }
-    }
+    desk::ask(&settings, Request::Rule(drafts))
 }
 
 fn single(args: &Args) -> Result<Draft, String> {
     Ok(Draft {
-        by: args.by.clone().unwrap_or_default(),
-        role: args.role.clone(),
-        via: "command".into(),
         action: args.action.clone().unwrap_or_default(),
         entrant: args.entrant.clone(),
         round: args.round.clone(),
@@ -147,8 +118,8 @@ fn single(args: &Args) -> Result<Draft, String> {
         attempt: args.attempt,
         case: args.case,
         value: args.value.clone(),
-        reason: args.reason.clone().unwrap_or_default(),
         undoes: args.number,
+        ..args.signature.draft()
     })
 }
 
@@ -199,10 +170,12 @@ fn listed(file: &Path, args: &Args) -> Result<Vec<Draft>, String> {
             cell(column).map(|cell| cell.parse::<u32>().map_err(|_| wrong(column))).transpose()
         };
         let submission = cell("submission").map(|cell| name(&cell));
+        let signed = args.signature.draft();
         drafts.push(Draft {
-            by: cell("by").or_else(|| args.by.clone()).unwrap_or_default(),
-            role: cell("role").unwrap_or_else(|| args.role.clone()),
-            via: "command".into(),
+            by: cell("by").unwrap_or(signed.by),
+            role: cell("role").unwrap_or(signed.role),
+            reason: cell("reason").unwrap_or(signed.reason),
+            via: signed.via,
             action: cell("action").unwrap_or_default(),
             entrant: cell("entrant"),
             round: cell("round"),
@@ -211,7 +184,6 @@ fn listed(file: &Path, args: &Args) -> Result<Vec<Draft>, String> {
             attempt: number("attempt")?,
             case: number("case")?.map(u64::from),
             value: cell("value"),
-            reason: cell("reason").or_else(|| args.reason.clone()).unwrap_or_default(),
             undoes: number("number")?.map(i64::from),
         });
     }

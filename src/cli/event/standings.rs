@@ -6,12 +6,10 @@ use crate::event::{Owner, Standings, Table, outputs};
 use crate::model::escape;
 use crate::model::rows::rfc_3339;
 use crate::model::ruling::{CHAIN_START, broken_at, in_force};
-use crate::model::submission::{Judged, Outcome};
+use crate::model::words::counted;
 use crate::pipeline::standings::LiveStandings;
-use crate::store::definitions::KnownDefinitions;
 use crate::store::ledger::Ledger;
 use jiff::Timestamp;
-use std::collections::HashMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -158,9 +156,7 @@ pub(super) fn show(args: &ShowArgs) -> Result<ExitCode, Error> {
             }
             let definition = &event.rounds[number];
             let ids = standings.submissions_of(number, entrant..entrant + 1);
-            let judged = ledger.changes().newest_of(&ids).map_err(crate::service::Error::from)?;
-            let judged: HashMap<i64, Judged> =
-                judged.into_iter().map(|judged| (judged.submission, judged)).collect();
+            let marks = ledger.changes().marks_of(&ids).map_err(crate::service::Error::from)?;
             let tries = standings.tries(number, entrant);
             for (puzzle, known) in definition.puzzles.iter().enumerate() {
                 if args.puzzle.as_ref().is_some_and(|id| names.puzzle(number, id) != Some(puzzle)) {
@@ -184,12 +180,9 @@ pub(super) fn show(args: &ShowArgs) -> Result<ExitCode, Error> {
                         one.verdict(),
                         escape::line(&one.why)
                     ));
-                    let outcome =
-                        judged.get(&one.submission).map(|judged| &judged.judgement.outcome);
-                    if let Some(Outcome::Marked(marked)) = outcome
-                        && !marked.detail.is_empty()
-                    {
-                        text.push_str(&format!("    {}\n", escape::line(&marked.detail)));
+                    let detail = marks.get(&one.submission).map(|marked| &marked.detail);
+                    if let Some(detail) = detail.filter(|detail| !detail.is_empty()) {
+                        text.push_str(&format!("    {}\n", escape::line(detail)));
                     }
                 }
                 let owner = Owner { entrant, round: number, puzzle };
@@ -231,8 +224,8 @@ pub(super) fn audit(args: &AuditArgs) -> Result<ExitCode, Error> {
     let standing = in_force(&rulings).len();
     let head = rulings.last().map_or(CHAIN_START, |last| last.hash);
     let head = blake3::Hash::from_bytes(head).to_hex();
-    let count = rulings.len();
-    writeln!(io::stdout(), "{count} rulings, {standing} of them in force; head {head}")
+    let count = counted(rulings.len(), "ruling");
+    writeln!(io::stdout(), "{count}, {standing} of them in force; head {head}")
         .map_err(Error::Output)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -244,8 +237,7 @@ pub(super) fn with_standings(
 ) -> Result<ExitCode, Error> {
     let settings = service.settings()?;
     let ledger = Arc::new(open_existing_ledger(&settings.paths)?);
-    let definitions = Arc::new(KnownDefinitions::new(Arc::clone(&ledger)));
-    let live = LiveStandings::new(Arc::clone(&ledger), definitions);
+    let live = LiveStandings::new(Arc::clone(&ledger));
     match live.read(|standings| read(standings, &ledger)) {
         Ok(Some(result)) => result,
         Ok(None) => {

@@ -4,7 +4,7 @@ use super::super::definition::{Event, Status};
 use super::super::ruling::{Action, Place};
 use crate::model::ruling::{Ruling, in_force};
 use gridmark_core::scoring::{Adjustment, Interval, LateRuling, Void};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What rulings do.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +20,7 @@ pub(super) struct Effect {
     /// Times that do not count, by round.
     excluded: HashMap<usize, Vec<Interval>>,
     /// Open protests: the numbers of their rulings.
-    pub(super) protests: BTreeMap<i64, Option<usize>>,
+    pub(super) protests: BTreeSet<i64>,
     /// Rounds whose freeze is over; `None` is all of them.
     published: HashSet<Option<usize>>,
     /// Rounds whose results are official, and since which change; `None` is all of them and the event.
@@ -78,7 +78,7 @@ impl Effect {
             Action::Exclude { round, interval } => {
                 self.excluded.entry(round).or_default().push(interval);
             }
-            Action::Protest { round, .. } => _ = self.protests.insert(ruling.number, round),
+            Action::Protest { .. } => _ = self.protests.insert(ruling.number),
             Action::Close { number } => _ = self.protests.remove(&number),
             Action::Publish { round } => _ = self.published.insert(round),
             Action::Official { round } => _ = self.official.insert(round, ruling.change),

@@ -475,8 +475,7 @@ impl Standings {
         }
     }
 
-    /// How many entries there are of which nobody knows whether they were in time, and how many entries' times of
-    /// arrival are in doubt.
+    /// How many entries there are of which nobody knows whether they were in time.
     pub fn doubtful(&self) -> usize {
         self.scores.iter().flatten().map(|score| score.unknown as usize).sum()
     }

@@ -1,7 +1,6 @@
 //! The files of the event, for staff and for the public: written whole, beside their place, and renamed into it.
 
 use crate::event::{Standings, outputs};
-use crate::model::submission::Judged;
 use crate::store::durable::sync_folder;
 use crate::store::ledger::{self, Ledger};
 use crate::store::owner::{give, make_folders};
@@ -131,10 +130,8 @@ impl Files {
             for start in (0..entrants).step_by(ENTRANTS_AT_A_TIME) {
                 let some: Range<usize> = start..entrants.min(start + ENTRANTS_AT_A_TIME);
                 let ids = standings.submissions_of(round, some.clone());
-                let judged = ledger.changes().newest_of(&ids)?;
-                let judged: HashMap<i64, Judged> =
-                    judged.into_iter().map(|judged| (judged.submission, judged)).collect();
-                let rows = outputs::entries(standings, round, some, &judged);
+                let marks = ledger.changes().marks_of(&ids)?;
+                let rows = outputs::entries(standings, round, some, &marks);
                 file.write_all(&rows).map_err(failed(path))?;
             }
             file.flush().map_err(failed(path))

@@ -23,8 +23,14 @@ struct Followed {
 
 impl LiveStandings {
     /// Standings that follow this ledger. Nothing is read yet.
-    pub fn new(ledger: Arc<Ledger>, definitions: Arc<KnownDefinitions>) -> LiveStandings {
+    pub fn new(ledger: Arc<Ledger>) -> LiveStandings {
+        let definitions = Arc::new(KnownDefinitions::new(Arc::clone(&ledger)));
         LiveStandings { ledger, definitions, followed: Mutex::default() }
+    }
+
+    /// The definitions that its ledger knows.
+    pub fn definitions(&self) -> &Arc<KnownDefinitions> {
+        &self.definitions
     }
 
     /// Adds what the ledger has more by now, and calls `read` with the standings; nothing if there is no event.

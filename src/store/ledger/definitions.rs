@@ -53,7 +53,7 @@ impl StoredDefinitions<'_> {
     pub fn number_of(&self, source: &Source) -> Result<i64, Error> {
         let number = "SELECT coalesce((SELECT number FROM definitions WHERE hash = ?),
              coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'definitions'), 0) + 1)";
-        let hash = source.hash();
+        let hash = *source.hash().as_bytes();
         self.0.read(|connection| connection.query_row(number, [hash], |row| row.get(0)))
     }
 
@@ -145,7 +145,7 @@ pub(super) fn put_in_force(
 }
 
 fn insert(transaction: &Transaction<'_>, source: &Source) -> rusqlite::Result<i64> {
-    let hash = source.hash();
+    let hash = *source.hash().as_bytes();
     let find = "SELECT number FROM definitions WHERE hash = ?";
     let known = transaction.query_row(find, [hash], |row| row.get(0)).optional()?;
     if let Some(number) = known {

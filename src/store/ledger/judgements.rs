@@ -10,6 +10,7 @@ use crate::model::submission::{
 };
 use gridmark_core::scoring::{self, TryMark};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
+use std::collections::HashMap;
 
 /// The judgements and rulings of a ledger.
 #[derive(Clone, Copy)]
@@ -114,17 +115,24 @@ impl Changes<'_> {
         self.judged("judgements.submission = ? ORDER BY change", submission)
     }
 
-    /// The newest judgements of these submissions, as far as they have some.
+    /// The marks of these submissions by their newest judgements, as far as they have some.
     ///
     /// # Errors
     ///
     /// If the ledger cannot be read.
-    pub fn newest_of(&self, submissions: &[i64]) -> Result<Vec<Judged>, Error> {
+    pub fn marks_of(&self, submissions: &[i64]) -> Result<HashMap<i64, Marked>, Error> {
         self.0.read(|connection| {
             let newest = format!("{JUDGED} WHERE submission = ? ORDER BY change DESC LIMIT 1");
             let mut query = connection.prepare_cached(&newest)?;
-            let one = |id: &i64| query.query_row([id], judged_of).optional().transpose();
-            submissions.iter().filter_map(one).collect()
+            let mut marks = HashMap::new();
+            for id in submissions {
+                let judged = query.query_row([id], judged_of).optional()?;
+                if let Some(Outcome::Marked(marked)) = judged.map(|judged| judged.judgement.outcome)
+                {
+                    marks.insert(*id, marked);
+                }
+            }
+            Ok(marks)
         })
     }
 

@@ -54,6 +54,8 @@ fn what_staff_decide_changes_points_at_once_and_can_be_undone() {
     wait_for_judgements(&mut sandbox, &before);
     assert_eq!(standings(&sandbox), ["101 10", "102 0", "103 0"]);
     refused(&sandbox, "official --round r1", "round r1 is running");
+    let audit = sandbox.run("event audit", &["--"; 0]);
+    assert!(audit.stdout.starts_with("1 ruling, 1 of them in force"), "{audit:?}");
     // Half of it with the service running, half of it without.
     let mut number = 1;
     for is_running in [true, false] {

@@ -933,10 +933,15 @@ fn standings_of_random_events_are_those_of_a_naive_scorer_however_they_come_abou
                     }
                 }
             }
-            let judged: HashMap<i64, Judged> =
-                naive.tries.iter().map(|one| (one.submission, judged(one, 1, one.mark))).collect();
+            let marks = naive.tries.iter().filter_map(|one| {
+                match judged(one, 1, one.mark).judgement.outcome {
+                    Outcome::Marked(marked) => Some((one.submission, marked)),
+                    _ => None,
+                }
+            });
+            let marks: HashMap<i64, Marked> = marks.collect();
             let everybody = 0..naive.statuses.len();
-            let csv = outputs::entries(&kept, round, everybody, &judged);
+            let csv = outputs::entries(&kept, round, everybody, &marks);
             assert_eq!(entry_cells(&csv), entries, "{naive:#?}");
             for puzzle in 0..definition.puzzles.len() {
                 for entrant in 0..naive.statuses.len() {
