@@ -10,6 +10,7 @@
 //! - [`event`]: the tournament: what an event folder defines, and what follows from it.
 //! - [`telemetry`]: every event with its log line and its metric; health.
 //! - [`store`]: what lasts: ledger, archive, reports.
+//! - [`access`]: who may what: codes of judges and entrants, the director's passphrase.
 //! - [`pipeline`]: the stages: intake, queue, grading, publish.
 //! - [`jury`]: what staff decide at an event: takeovers, rulings, judgements that are made again.
 //! - [`service`]: starts, connects and drains the stages; HTTP for machines.
@@ -20,6 +21,7 @@
 //! [`pipeline::grading`] and [`pipeline::publish`] into the reports. `ARCHITECTURE.md` follows it by the names of
 //! functions, and gives the invariants.
 
+pub mod access;
 pub mod audit;
 pub mod cli;
 pub mod config;

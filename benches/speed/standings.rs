@@ -6,7 +6,6 @@
 use crate::Plan;
 use crate::page::{Goal, Page};
 use gridmark::event::{Folder, Source};
-use gridmark::model::ruling::Draft;
 use gridmark::pipeline::standings::LiveStandings;
 use gridmark::store::ledger::{Decision, Ledger};
 use gridmark_core::scoring::Points;
@@ -41,8 +40,7 @@ pub fn run(plan: &Plan, page: &mut Page) {
     let path = folder.path().join("ledger.db");
     let ledger = Arc::new(Ledger::open(&path).expect("a ledger"));
     let source = Source { folder: event(entrants), keys: Vec::new() };
-    let decision =
-        Decision { draft: Draft::default(), source: Some(source), judgements: Vec::new() };
+    let decision = Decision { source: Some(source), ..Decision::default() };
     ledger.changes().record(&[decision], 1).expect("in force");
     let entries = fill(&path, entrants);
     let live = LiveStandings::new(Arc::clone(&ledger));

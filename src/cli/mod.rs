@@ -14,6 +14,7 @@ pub mod generate;
 pub mod grade;
 pub mod health;
 pub mod judge;
+pub mod judges;
 mod listing;
 pub mod man;
 pub mod puzzle;
@@ -89,6 +90,8 @@ enum Command {
     Puzzle(puzzle::Args),
     /// Create and check the folder that defines a tournament
     Event(event::Args),
+    /// Say who may judge, and set the director's passphrase
+    Judges(judges::Args),
     /// Show the settings in force and where each came from, or check a settings file
     Config(config::Args),
     /// Print the completion script of a shell
@@ -123,6 +126,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Generate(args)) => generate::run(args),
         Some(Command::Puzzle(args)) => puzzle::run(args),
         Some(Command::Event(args)) => event::run(args),
+        Some(Command::Judges(args)) => judges::run(args),
         Some(Command::Config(args)) => config::run(args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),

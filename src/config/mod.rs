@@ -20,7 +20,7 @@ pub(crate) use layers::nearest;
 pub use live::Live;
 pub use rules::ADDRESS;
 pub use settings::{
-    Grade, Health, Http, Intake, Log, LogFormat, Paths, Publish, Queue, Settings, Watch,
+    Access, Grade, Health, Http, Intake, Log, LogFormat, Paths, Publish, Queue, Settings, Watch,
 };
 
 use layers::Assignment;

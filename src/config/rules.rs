@@ -101,6 +101,10 @@ pub(super) const RULES: &[Rule] = &[
     live("publish.disk_free_bytes_min", "a whole number from 0 up", |_| true),
     fixed("event.prove_ms_max", SOME_TIME, |s| is_some_time(s.event.prove_ms_max)),
     fixed("event.write_every_ms", SOME_TIME, |s| is_some_time(s.event.write_every_ms)),
+    fixed("access.source_failures_per_minute_max", SOME, |s| {
+        s.access.source_failures_per_minute_max > 0
+    }),
+    fixed("access.failures_per_minute_max", SOME, |s| s.access.failures_per_minute_max > 0),
     live(
         "health.stuck_ms_max",
         "milliseconds: a whole number from 3000 to 86400000 (a day)",

@@ -29,6 +29,8 @@ pub struct Settings {
     pub publish: Publish,
     /// How an event is followed, if there is one.
     pub event: Event,
+    /// How those are slowed down who try codes.
+    pub access: Access,
     /// When a part of the service counts as stuck.
     pub health: Health,
     /// The address for metrics and health, and its limits.
@@ -361,6 +363,22 @@ impl Default for Publish {
             retry_ms_max: 5_000,
             disk_free_bytes_min: 256 * MIB as u64,
         }
+    }
+}
+
+/// How those are slowed down who try codes of judges and entrants, or the director's passphrase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Access {
+    /// How many wrong codes from one address are looked at in a minute.
+    pub source_failures_per_minute_max: u32,
+    /// How many wrong codes from all addresses are looked at in a minute.
+    pub failures_per_minute_max: u32,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Access { source_failures_per_minute_max: 20, failures_per_minute_max: 600 }
     }
 }
 

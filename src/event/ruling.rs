@@ -135,6 +135,8 @@ pub enum Action {
     Takeover,
     /// The service records that submissions were judged again.
     Regrade,
+    /// It is recorded who may what: that changes no result.
+    Access,
 }
 
 /// The action by which the service records that an event folder was put in force.
@@ -142,6 +144,16 @@ pub const TAKEOVER: &str = "takeover";
 
 /// The action by which the service records that submissions were judged again.
 pub const REGRADE: &str = "regrade";
+
+/// The actions by which it is recorded who may what: a judge is added or revoked, cards of entrants are printed, the
+/// director's passphrase is set.
+pub const JUDGE_ADD: &str = "judge-add";
+/// See [`JUDGE_ADD`].
+pub const JUDGE_REVOKE: &str = "judge-revoke";
+/// See [`JUDGE_ADD`].
+pub const CARDS: &str = "cards";
+/// See [`JUDGE_ADD`].
+pub const PASSPHRASE: &str = "passphrase";
 
 /// The actions that staff may give, and what each needs: a `?` stands behind what it may have.
 const ACTIONS: [(&str, &[&str]); 14] = [
@@ -176,6 +188,7 @@ impl Action {
         match draft.action.as_str() {
             TAKEOVER => return Ok(Action::Takeover),
             REGRADE => return Ok(Action::Regrade),
+            JUDGE_ADD | JUDGE_REVOKE | CARDS | PASSPHRASE => return Ok(Action::Access),
             _ => {}
         }
         check_fields(draft)?;
@@ -321,8 +334,12 @@ impl Action {
     }
 }
 
-/// Whether a ruling has what its action needs and nothing else, in texts that are not too long.
-fn check_fields(draft: &Draft) -> Result<(), String> {
+/// Whether a ruling says who decides and why, in texts that are not too long.
+///
+/// # Errors
+///
+/// It does not; a message says what is missing or too long.
+pub fn check_signature(draft: &Draft) -> Result<(), String> {
     let long = |what: &str, most: usize| format!("{what} is longer than {most} characters");
     let too_long = |text: &str, most| text.chars().nth(most).is_some();
     for (what, text) in [("--by", &draft.by), ("--reason", &draft.reason)] {
@@ -337,6 +354,12 @@ fn check_fields(draft: &Draft) -> Result<(), String> {
     if texts.into_iter().flatten().any(|text| too_long(text, TEXT_CHARS_MAX)) {
         return Err(long("a text", TEXT_CHARS_MAX));
     }
+    Ok(())
+}
+
+/// Whether a ruling has what its action needs and nothing else.
+fn check_fields(draft: &Draft) -> Result<(), String> {
+    check_signature(draft)?;
     let Some((action, needed)) = ACTIONS.iter().find(|(name, _)| *name == draft.action) else {
         return Ok(());
     };

@@ -1,8 +1,9 @@
 //! What commands ask of a running service, and its answers: one JSON document each.
 
-use super::{Jury, Preview, Refused, What};
+use super::{Cards, Invited, Jury, Preview, Refused, What};
+use crate::access::Typed;
 use crate::model::escape::with_causes;
-use crate::model::ruling::Draft;
+use crate::model::ruling::{Draft, Ruling};
 use serde::{Deserialize, Serialize};
 
 /// Something to decide.
@@ -15,6 +16,14 @@ pub enum Request {
     Preview(What),
     /// Judge again, as the draft decides it.
     Regrade(What, Box<Draft>),
+    /// Let somebody of this name judge until this time.
+    AddJudge(String, String, Box<Draft>),
+    /// Let nobody of this name judge any more.
+    RevokeJudge(String, Box<Draft>),
+    /// Replace the director's passphrase.
+    SetPassphrase(Typed, Box<Draft>),
+    /// Replace the cards of these entrants, or of all if none is named.
+    PrintCards(Vec<String>, Box<Draft>),
 }
 
 /// What was decided.
@@ -27,6 +36,10 @@ pub enum Answer {
     Preview(Preview),
     /// The ruling with this number has changed this.
     Regraded(i64, Preview),
+    /// Somebody may judge.
+    Invited(Invited),
+    /// These cards are in force.
+    Cards(Cards),
     /// It was not done, and why.
     Refused(String),
 }
@@ -34,6 +47,7 @@ pub enum Answer {
 impl Jury {
     /// Answers a request.
     pub fn answer(&self, request: Request, now_ms: i64) -> Answer {
+        let one = |ruling: Ruling| Answer::Ruled(vec![ruling.number]);
         let answered = match request {
             Request::Rule(drafts) => self
                 .rule(drafts, now_ms)
@@ -42,6 +56,16 @@ impl Jury {
             Request::Regrade(what, draft) => self
                 .regrade(&what, *draft, now_ms)
                 .map(|(ruling, preview)| Answer::Regraded(ruling.number, preview)),
+            Request::AddJudge(name, until, draft) => {
+                self.add_judge(&name, &until, *draft, now_ms).map(Answer::Invited)
+            }
+            Request::RevokeJudge(name, draft) => self.revoke_judge(&name, *draft, now_ms).map(one),
+            Request::SetPassphrase(passphrase, draft) => {
+                self.set_passphrase(&passphrase, *draft, now_ms).map(one)
+            }
+            Request::PrintCards(entrants, draft) => {
+                self.print_cards(&entrants, *draft, now_ms).map(Answer::Cards)
+            }
         };
         answered.unwrap_or_else(|refused| {
             Answer::Refused(match refused {

@@ -1,20 +1,23 @@
 //! What staff decide at an event: folders that are taken over, rulings, judgements that are made again.
 //!
 //! Everything here ends in rulings in the ledger, each recorded together with the judgements and definitions that
-//! it causes, or not at all. One decision is made at a time, against what is known then. The service makes them
+//! it causes, or not at all; also who may what. One decision is made at a time, against what is known then. The service makes them
 //! while it runs; with the service stopped a command makes them by the same functions.
 
+mod access;
 mod message;
 mod regrade;
 mod rejudge;
 mod rule;
 mod takeover;
 
+pub use access::{Cards, Invited};
 pub use message::{Answer, Request};
 pub use regrade::{Preview, What};
 pub use rejudge::{Assigned, Assignments, Rejudge};
 pub use takeover::TakenOver;
 
+use crate::access::Access;
 use crate::config::Settings;
 use crate::event::{Definitions, Event, Problem};
 use crate::model::submission::Judged;
@@ -33,6 +36,7 @@ const PAGE: usize = 10_000;
 pub struct Jury {
     rejudge: Rejudge,
     live: Arc<LiveStandings>,
+    access: Access,
     /// How long the proof of a puzzle may take.
     prove_time_max: Duration,
     /// Held while a decision is made.
@@ -71,6 +75,9 @@ pub enum Refused {
     /// The ledger cannot be used.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
+    /// The system refuses something.
+    #[error("the system refuses random numbers or memory")]
+    System(#[from] std::io::Error),
 }
 
 impl Jury {
@@ -79,6 +86,7 @@ impl Jury {
         let (ledger, archive) = (Arc::clone(ledger), Arc::clone(archive));
         Jury {
             live: Arc::new(LiveStandings::new(Arc::clone(&ledger))),
+            access: Access::new(&settings.access, Arc::clone(&ledger)),
             rejudge: Rejudge { ledger, archive, rules: rebuild::rules(settings) },
             prove_time_max: Duration::from_millis(settings.event.prove_ms_max),
             deciding: Mutex::default(),
@@ -89,6 +97,11 @@ impl Jury {
     /// The standings, which follow what is decided.
     pub fn live(&self) -> &Arc<LiveStandings> {
         &self.live
+    }
+
+    /// Who may what.
+    pub fn access(&self) -> &Access {
+        &self.access
     }
 
     fn ledger(&self) -> &Ledger {

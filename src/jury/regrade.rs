@@ -2,7 +2,7 @@
 
 use super::rejudge::Effect;
 use super::{Jury, Refused};
-use crate::event::{Definitions, REGRADE, Row, Source, Standings, Table};
+use crate::event::{Definitions, REGRADE, Row, Source, Standings, Table, check_signature};
 use crate::model::ruling::{Draft, Ruling};
 use crate::model::submission::{Judged, Judgement, Marked, Outcome};
 use crate::store::ledger::Decision;
@@ -63,17 +63,13 @@ impl Jury {
     ) -> Result<(Ruling, Preview), Refused> {
         let _deciding = self.deciding();
         let Plan { source, is_staged, effect, preview } = self.plan(what, now_ms)?;
-        if draft.by.trim().is_empty() || draft.reason.trim().is_empty() {
-            return Err(Refused::Ruling(
-                "--by and --reason are missing: a ruling says who decides, and why".into(),
-            ));
-        }
+        check_signature(&draft).map_err(Refused::Ruling)?;
         let action = REGRADE.into();
         let value = Some(source.hash().to_hex().to_string());
         let (round, puzzle) = (what.round.clone(), what.puzzle.clone());
         let draft = Draft { action, value, round, puzzle, ..draft };
         let source = is_staged.then_some(source);
-        let decision = Decision { draft, judgements: effect.after, source };
+        let decision = Decision { draft, judgements: effect.after, source, grant: None };
         let mut rulings = self.ledger().changes().record(&[decision], now_ms)?;
         Ok((rulings.swap_remove(0), preview))
     }

@@ -61,7 +61,7 @@ impl Jury {
         let record = self.complete(&mut draft)?;
         let event = Arc::clone(trial.definitions.event());
         let action = Action::of(&draft, &event).map_err(Refused::Ruling)?;
-        if matches!(action, Action::Takeover | Action::Regrade) {
+        if matches!(action, Action::Takeover | Action::Regrade | Action::Access) {
             return Err(Refused::Ruling(format!(
                 "`{}` is recorded by the service alone",
                 draft.action
@@ -218,6 +218,9 @@ fn check(
                 (Action::Undo { .. }, Action::Takeover | Action::Regrade) => Err(format!(
                     "ruling {number} put an event folder in force: put the earlier folder back, and reload"
                 )),
+                (Action::Undo { .. }, Action::Access) => Err(format!(
+                    "ruling {number} is about who may what: see `gridmark judges`, and `gridmark event cards`"
+                )),
                 (Action::Close { .. }, Action::Protest { .. }) => {
                     let is_closed = actions.iter().any(|(_, other)| {
                         matches!(other, Action::Close { number: closed } if closed == number)
@@ -317,6 +320,7 @@ fn rounds_of(
         | Action::Publish { .. }
         | Action::Official { .. }
         | Action::Takeover
-        | Action::Regrade => Vec::new(),
+        | Action::Regrade
+        | Action::Access => Vec::new(),
     }
 }

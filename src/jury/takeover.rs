@@ -67,7 +67,8 @@ impl Jury {
         }
         let matched = effect.after.len();
         let draft = draft_of_takeover(&source, via);
-        let decision = Decision { draft, judgements: effect.after, source: Some(source) };
+        let decision =
+            Decision { draft, judgements: effect.after, source: Some(source), grant: None };
         self.ledger().changes().record(&[decision], now_ms)?;
         if in_force.is_none() {
             *self.unjudged_up_to() = self.ledger().records().last()?;

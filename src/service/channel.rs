@@ -9,7 +9,6 @@ use jiff::Timestamp;
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::thread::Builder;
 use std::time::Duration;
@@ -23,14 +22,9 @@ const SILENT_MAX: Duration = Duration::from_secs(10);
 /// The pause after a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Opens the socket, if there is an event and it is not open, and answers on a thread of its own, as long as the
-/// process runs. Without a socket the service runs on: rulings wait until it is stopped or started again.
+/// Opens the socket, and answers on a thread of its own, as long as the process runs. Without a socket the service
+/// runs on: decisions wait until it is stopped or started again.
 pub(super) fn start(shared: &Arc<Shared>) {
-    if !matches!(shared.ledger.definitions().in_force(), Ok(Some(_)))
-        || shared.has_channel.swap(true, Ordering::Relaxed)
-    {
-        return;
-    }
     let opened = socket::listen(&shared.settings.paths.state()).and_then(|listener| {
         // The ledger is closed with the service, though this thread waits for clients then.
         let shared = Arc::downgrade(shared);
@@ -43,9 +37,7 @@ pub(super) fn start(shared: &Arc<Shared>) {
 
 /// Removes the socket at the end of the service.
 pub(super) fn end(shared: &Shared) {
-    if shared.has_channel.load(Ordering::Relaxed) {
-        socket::remove(&shared.settings.paths.state());
-    }
+    socket::remove(&shared.settings.paths.state());
 }
 
 fn serve(shared: &Weak<Shared>, listener: &UnixListener) {

@@ -109,8 +109,6 @@ struct Shared {
     ledger: Arc<Ledger>,
     jury: Arc<Jury>,
     bell: Arc<Bell>,
-    /// Whether decisions of staff are taken over a socket.
-    has_channel: AtomicBool,
     archive: Arc<Archive>,
     queue: Arc<Queue>,
     health: Arc<Health>,

@@ -4,7 +4,7 @@
 //! A reload either applies all changes that need no restart, or is refused as a whole; `gridmark
 //! reload` asks over HTTP for the result.
 
-use super::{Shared, channel, event};
+use super::{Shared, event};
 use crate::config::{self, Changes, Live, Settings};
 use crate::pipeline::queue::Limits;
 use crate::service::http::ReloadsAnswer;
@@ -130,7 +130,6 @@ impl Reload {
         let with_event = Arc::clone(shared);
         let take_over = move || {
             let event = event::take_over(&with_event, "reload");
-            channel::start(&with_event);
             with_event.reloads.record(result, event);
         };
         if let Err(error) = Builder::new().name("event".into()).spawn(take_over) {

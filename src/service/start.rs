@@ -81,7 +81,6 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
         tier,
         jury,
         bell: Arc::default(),
-        has_channel: AtomicBool::new(false),
         ledger,
         archive,
         queue: Arc::new(Queue::new(reload::limits(&settings))),

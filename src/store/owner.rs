@@ -148,13 +148,18 @@ impl Denied {
 impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = escape::path(&self.path);
-        write!(f, "{path} cannot be read by {}: permission denied", this_user())
+        write!(
+            f,
+            "{path} cannot be read by this user (uid {}): permission denied",
+            geteuid().as_raw()
+        )
     }
 }
 
-/// The current user, for messages.
-fn this_user() -> String {
-    format!("this user (uid {})", geteuid().as_raw())
+/// The name of the current user, or the number.
+pub fn this_user() -> String {
+    let user = geteuid().as_raw();
+    name_of(user).unwrap_or_else(|| format!("uid {user}"))
 }
 
 /// The name of a user in the system's file of users, if it is there.

@@ -6,7 +6,9 @@
 //!
 //! To add a metric, add a row here and a function in `emit` that records it.
 
-use super::emit::{FolderScan, ReloadResult, ScanReason, Takeover, Via, WatchMode};
+use super::emit::{
+    CodeRefusal, FolderScan, ReloadResult, ScanReason, Secret, Takeover, Via, WatchMode,
+};
 use crate::model::submission::{Doubt, Status};
 use gridmark_core::Kind;
 use gridmark_core::board::Verdict;
@@ -183,6 +185,8 @@ table! {
         "Protests that are open.";
     Gauge EVENT_RULINGS, "gridmark_event_rulings", Count, [],
         "Rulings that are recorded.";
+    Counter CODES_REFUSED, "gridmark_codes_refused_total", Count, ["secret": secrets, "why": code_refusals],
+        "Codes and passphrases that were refused, by why.";
     Gauge DISK_FREE, "gridmark_disk_free_bytes", Bytes, [],
         "Free bytes on the fullest disk that holds reports, archive or ledger.";
     Gauge DISK_FREE_MIN, "gridmark_disk_free_min_bytes", Bytes, [],
@@ -323,6 +327,14 @@ fn folder_scans() -> Vec<&'static str> {
 
 fn watch_modes() -> Vec<&'static str> {
     WatchMode::ALL.map(WatchMode::word).to_vec()
+}
+
+fn secrets() -> Vec<&'static str> {
+    Secret::ALL.map(Secret::word).to_vec()
+}
+
+fn code_refusals() -> Vec<&'static str> {
+    CodeRefusal::ALL.map(CodeRefusal::word).to_vec()
 }
 
 fn takeovers() -> Vec<&'static str> {

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "a test says what it did not test")]
 #![allow(clippy::disallowed_methods, reason = "a test runs in a process of its own")]
 
+mod access;
 mod chunks;
 mod cli;
 mod command;

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 /// The rooms under `src`, from the ground up: each may use those before it. `src/core` is a crate of
 /// its own, so the compiler sees to it.
-const ROOMS: [&str; 11] = [
+const ROOMS: [&str; 12] = [
     "puzzle",
     "model",
     "config",
     "event",
     "telemetry",
     "store",
+    "access",
     "pipeline",
     "jury",
     "service",
@@ -26,6 +27,7 @@ const STAGES: [&str; 4] = ["intake", "grading", "publish", "standings"];
 
 /// Packages that are used in few places, so that what they are for is decided there alone.
 const HOMES: &[(&str, &[&str])] = &[
+    ("argon2", &["access"]),
     ("axum", &["service::http"]),
     ("batsat", &["puzzle::certify"]),
     ("clap", &["cli", "main"]),
@@ -35,13 +37,14 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper_util", &["service::http"]),
     ("libc", &["store::archive"]),
     ("lz_str", &["puzzle"]),
+    ("maud", &["access"]),
     ("metrics", &["telemetry"]),
     ("notify", &["pipeline::intake"]),
     ("regex", &["event"]),
     ("rusqlite", &["store::ledger"]),
     ("toml", &["config", "event"]),
     ("tracing", &["telemetry"]),
-    ("unicode_normalization", &["event"]),
+    ("unicode_normalization", &["access", "event"]),
 ];
 
 fn root() -> PathBuf {

@@ -11,6 +11,7 @@ use crate::pipeline::standings::Files;
 use crate::store::archive::Archive;
 use crate::store::ledger::Ledger;
 use crate::store::lock::Locks;
+use crate::store::owner;
 use crate::store::socket;
 use jiff::Timestamp;
 use std::io::{self, Read, Write};
@@ -28,7 +29,7 @@ const REFUSED: u8 = 1;
 
 /// Who decides, and why.
 #[derive(Debug, clap::Args)]
-pub(super) struct Signature {
+pub(in crate::cli) struct Signature {
     /// Who decides
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,
@@ -42,13 +43,24 @@ pub(super) struct Signature {
 
 impl Signature {
     /// A ruling that says so, and nothing yet of what is decided.
-    pub(super) fn draft(&self) -> Draft {
+    pub(in crate::cli) fn draft(&self) -> Draft {
         Draft {
             by: self.by.clone().unwrap_or_default(),
             role: self.role.clone(),
             via: "command".into(),
             reason: self.reason.clone().unwrap_or_default(),
             ..Draft::default()
+        }
+    }
+
+    /// The same; where nothing is said, the user who runs the command decides it, for this reason.
+    pub(in crate::cli) fn draft_for(&self, reason: &str) -> Draft {
+        let signed = self.draft();
+        let or = |said: String, otherwise: String| if said.is_empty() { otherwise } else { said };
+        Draft {
+            by: or(signed.by, owner::this_user()),
+            reason: or(signed.reason, reason.to_owned()),
+            ..signed
         }
     }
 }
@@ -58,13 +70,28 @@ impl Signature {
 /// # Errors
 ///
 /// The ledger cannot be used, or standard output cannot be written.
-pub(super) fn ask(settings: &Settings, request: Request) -> Result<ExitCode, Error> {
+pub(in crate::cli) fn ask(settings: &Settings, request: Request) -> Result<ExitCode, Error> {
+    ask_for(settings, request, |answer| {
+        print(&mut io::stdout().lock(), answer).map_err(Error::Output)
+    })
+}
+
+/// Has a request answered, and calls `print` with the answer.
+///
+/// # Errors
+///
+/// The ledger cannot be used, or `print` fails.
+pub(in crate::cli) fn ask_for(
+    settings: &Settings,
+    request: Request,
+    print: impl FnOnce(&Answer) -> Result<(), Error>,
+) -> Result<ExitCode, Error> {
     let answer = answer(settings, request)?.unwrap_or_else(Answer::Refused);
     if let Answer::Refused(why) = &answer {
         why.lines().for_each(print_error);
         return Ok(ExitCode::from(REFUSED));
     }
-    print(&mut io::stdout().lock(), &answer).map_err(Error::Output)?;
+    print(&answer)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -76,6 +103,17 @@ fn print(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
             changes(out, preview)?;
             recorded(out, *number)
         }
+        Answer::Invited(invited) => {
+            let name = escape::line(&invited.name);
+            writeln!(out, "{}", invited.code)?;
+            writeln!(
+                out,
+                "{name} may use this code once, until {}, and may then judge until {}",
+                invited.code_until, invited.until
+            )?;
+            recorded(out, invited.ruling)
+        }
+        Answer::Cards(cards) => recorded(out, cards.ruling),
         Answer::Refused(_) => Ok(()),
     }
 }
@@ -134,7 +172,7 @@ fn offline(settings: &Settings, request: Request) -> Result<Result<Answer, Strin
     let jury = Jury::new(settings, &ledger, &Arc::new(archive));
     let now_ms = Timestamp::now().as_millisecond();
     let answer = jury.answer(request, now_ms);
-    if matches!(answer, Answer::Ruled(_) | Answer::Regraded(..)) {
+    if !matches!(answer, Answer::Preview(_) | Answer::Refused(_)) {
         let mut files = Files::new(paths.reports(), paths.public());
         let written = jury.live().read(|standings| {
             let rounds = 0..standings.event().rounds.len();

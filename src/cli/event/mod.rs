@@ -1,7 +1,8 @@
 //! `gridmark event`: tournaments.
 
+mod cards;
 mod check;
-mod desk;
+pub(super) mod desk;
 mod export;
 mod init;
 mod regrade;
@@ -32,6 +33,8 @@ enum Command {
     Rule(Box<rule::Args>),
     /// Judge again: what a changed event folder changes, and putting it in force
     Regrade(regrade::Args),
+    /// Make cards with codes for entrants, to be printed
+    Cards(cards::Args),
     /// Write the standings into a workbook
     Export(export::Args),
     /// Verify that no ruling was changed or removed
@@ -51,6 +54,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         Command::Show(args) => standings::show(&args),
         Command::Rule(args) => rule::run(*args),
         Command::Regrade(args) => regrade::run(args),
+        Command::Cards(args) => cards::run(args),
         Command::Export(args) => export::run(&args),
         Command::Audit(args) => standings::audit(&args),
     }

@@ -10,7 +10,7 @@ use super::definition::{Event, See, When};
 use super::folder::Folder;
 use super::names::{self, Names};
 use super::problem::{Problem, Problems};
-use super::section::{Document, Section, list_of};
+use super::section::{Document, Section, duration_ms, list_of};
 use gridmark_core::scoring::{Overall, Points, TieBreak};
 use jiff::civil::{DateTime, Time};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
@@ -245,6 +245,15 @@ fn is_id(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
+/// A later moment as people write it, in milliseconds since 1970: a duration from `now_ms` on (`8h`), a time of day
+/// (`18:00`, in this zone), or a date and time.
+pub fn later_moment(text: &str, zone: &TimeZone, now_ms: i64) -> Option<i64> {
+    match duration_ms(text) {
+        Some(ms) => Some(now_ms.saturating_add_unsigned(ms)),
+        None => Zone(zone.clone()).moment_of_day(text.trim(), now_ms),
+    }
+}
+
 /// The time zone of an event.
 pub(super) struct Zone(pub(super) TimeZone);
 
@@ -262,9 +271,11 @@ impl Zone {
     /// As [`moment`](Zone::moment), or a time of day on the day of another moment; one that is more than
     /// twelve hours before it is meant for the next day.
     fn moment_of_day(&self, text: &str, near_ms: i64) -> Option<i64> {
-        let Ok(time) = text.parse::<Time>() else {
-            return self.moment(text);
-        };
+        // A date and time first: its date would be dropped in reading it as a time.
+        if let Some(moment) = self.moment(text) {
+            return Some(moment);
+        }
+        let time = text.parse::<Time>().ok()?;
         let near = Timestamp::from_millisecond(near_ms).ok()?;
         let date = self.0.to_datetime(near).date();
         let moment = self.at(date.to_datetime(time))?;
@@ -278,5 +289,39 @@ impl Zone {
 
     fn at(&self, local: DateTime) -> Option<Timestamp> {
         self.0.to_ambiguous_timestamp(local).compatible().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_day_is_near_and_a_date_and_time_is_what_it_says() {
+        let zone = Zone(TimeZoneDatabase::bundled().get("Europe/Prague").expect("a zone"));
+        let near: Timestamp = "2026-11-30T22:30:00+01:00".parse().expect("a moment");
+        let moment = |text: &str| {
+            let moment = zone.moment_of_day(text, near.as_millisecond())?;
+            Some(Timestamp::from_millisecond(moment).expect("a moment").to_string())
+        };
+        for (text, expected) in [
+            ("22:45", "2026-11-30T21:45:00Z"),
+            ("22:45:07", "2026-11-30T21:45:07Z"),
+            ("11:05", "2026-11-30T10:05:00Z"),
+            ("02:00", "2026-12-01T01:00:00Z"),
+            ("2026-12-24T18:00", "2026-12-24T17:00:00Z"),
+            ("2026-12-24 18:00:01", "2026-12-24T17:00:01Z"),
+            ("2026-12-24T18:00:00Z", "2026-12-24T18:00:00Z"),
+        ] {
+            assert_eq!(moment(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["", "soon", "25:00", "2026-12-32T18:00"] {
+            assert_eq!(moment(text), None, "{text}");
+        }
+        let later = |text| later_moment(text, &TimeZone::UTC, 1_000);
+        assert_eq!(
+            (later("8h"), later("90m"), later("soon")),
+            (Some(28_801_000), Some(5_401_000), None)
+        );
     }
 }

@@ -84,7 +84,7 @@ impl Effect {
             Action::Official { round } => _ = self.official.insert(round, ruling.change),
             // These are in the judgements and definitions that they caused.
             Action::Accept { .. } | Action::Dismiss { .. } | Action::Undo { .. } => {}
-            Action::Takeover | Action::Regrade => {}
+            Action::Takeover | Action::Regrade | Action::Access => {}
         }
     }
 

@@ -7,7 +7,7 @@ use crate::store::path::beside;
 use std::path::Path;
 
 /// Queries that find nothing in a sound ledger, and what a finding means.
-const CHECKS: [(&str, &str); 4] = [
+const CHECKS: [(&str, &str); 5] = [
     (
         "SELECT count(*) FROM chunks WHERE submission NOT IN (SELECT id FROM submissions)",
         "chunks of submissions that it does not know",
@@ -26,6 +26,17 @@ const CHECKS: [(&str, &str); 4] = [
         "SELECT count(*) FROM submissions WHERE state IN ('graded', 'unreadable')
          AND (graded_at IS NULL OR blake3 IS NULL OR correct IS NULL OR rules IS NULL)",
         "submissions that are graded and have no marks, no hash, no time or no rules",
+    ),
+    (
+        "SELECT (SELECT count(*) FROM judges
+                 WHERE NOT EXISTS (SELECT 1 FROM rulings WHERE number = ruling AND action = 'judge-add')
+                 OR revoked IS NOT NULL AND NOT EXISTS
+                    (SELECT 1 FROM rulings WHERE number = revoked AND action = 'judge-revoke'))
+              + (SELECT count(*) FROM cards
+                 WHERE NOT EXISTS (SELECT 1 FROM rulings WHERE number = ruling AND action = 'cards'))
+              + (SELECT count(*) FROM passphrase
+                 WHERE NOT EXISTS (SELECT 1 FROM rulings WHERE number = ruling AND action = 'passphrase'))",
+        "judges, cards or passphrases that no ruling has made",
     ),
 ];
 

@@ -1,6 +1,7 @@
 //! Judgements and rulings: what an event adds to the marks. Both only ever grow, and one sequence of changes
 //! orders them, so that scoring follows the ledger from any change on.
 
+use super::access::{self, Grant};
 use super::definitions::put_in_force;
 use super::{Error, Ledger};
 use crate::event::Source;
@@ -34,6 +35,8 @@ pub struct Decision {
     pub judgements: Vec<(i64, Judgement)>,
     /// Definitions that it puts in force.
     pub source: Option<Source>,
+    /// What it changes about who may what.
+    pub grant: Option<Grant>,
 }
 
 const HELD: &str = "held";
@@ -237,7 +240,7 @@ fn next_change(transaction: &Transaction<'_>) -> rusqlite::Result<i64> {
 
 fn record(
     transaction: &Transaction<'_>,
-    Decision { draft, judgements, source }: &Decision,
+    Decision { draft, judgements, source, grant }: &Decision,
     at_ms: i64,
 ) -> rusqlite::Result<Ruling> {
     let last = "SELECT number, hash FROM rulings ORDER BY number DESC LIMIT 1";
@@ -267,6 +270,9 @@ fn record(
     ])?;
     if let Some(source) = source {
         put_in_force(transaction, source, number)?;
+    }
+    if let Some(grant) = grant {
+        access::put_in_force(transaction, grant, number)?;
     }
     for (submission, judgement) in judgements {
         judge(transaction, *submission, Some(number), judgement)?;

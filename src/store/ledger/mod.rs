@@ -6,9 +6,10 @@
 //! It has parts, each with a view of its own. [`Claims`] are files that intake takes: a claim is
 //! recorded before its file moves. [`Records`] are all submissions, claimed or done. [`Reports`] are the
 //! report files: how much of each is committed, and in which order its rows stand. Of an event there are its
-//! [`StoredDefinitions`], and the [`Changes`]: judgements and rulings, in one order. What connects them,
-//! the marks of a group of submissions together with the lengths of their reports, is one [`Commit`].
+//! [`StoredDefinitions`], and the [`Changes`]: judgements and rulings, in one order. Who may what is in
+//! [`AccessRows`]. What connects them, the marks of a group of submissions together with the lengths of their reports, is one [`Commit`].
 
+mod access;
 mod checks;
 mod claims;
 mod clock;
@@ -26,6 +27,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+pub use access::{AccessRows, Grant, Judge, JudgeState, Passphrase};
 pub use claims::{Candidate, Claims, OpenClaim, Returned};
 pub use clock::Reading;
 pub use contents::Contents;
@@ -147,6 +149,11 @@ impl Ledger {
     /// Judgements and rulings.
     pub fn changes(&self) -> Changes<'_> {
         Changes(self)
+    }
+
+    /// Who may what.
+    pub fn access(&self) -> AccessRows<'_> {
+        AccessRows(self)
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {

@@ -122,6 +122,26 @@ const STEPS: [&str; 1] = ["
         undoes INTEGER,
         hash BLOB NOT NULL            -- of the hash before it and this row
     );
+    CREATE TABLE judges (             -- who may judge on the page, and until when
+        ruling INTEGER PRIMARY KEY,   -- that added them
+        name TEXT NOT NULL,
+        code BLOB NOT NULL UNIQUE,    -- hash of the code that is valid once
+        code_until INTEGER NOT NULL,  -- ms since 1970 UTC
+        token BLOB UNIQUE,            -- hash of what the code was exchanged for
+        until INTEGER NOT NULL,       -- ms since 1970 UTC
+        revoked INTEGER               -- the ruling that revoked them
+    );
+    CREATE TABLE cards (              -- codes of entrants; the one printed last counts
+        entrant TEXT PRIMARY KEY,
+        code BLOB NOT NULL UNIQUE,    -- its hash
+        ruling INTEGER NOT NULL       -- by which it was printed
+    ) WITHOUT ROWID;
+    CREATE TABLE passphrase (         -- one row: the director's, by Argon2id
+        salt BLOB NOT NULL,
+        hash BLOB NOT NULL,
+        memory_kib INTEGER NOT NULL, passes INTEGER NOT NULL,
+        ruling INTEGER NOT NULL       -- by which it was set
+    );
     CREATE TABLE returned (           -- files that were put back into the inbox
         name PRIMARY KEY,
         inode INTEGER NOT NULL,

@@ -74,6 +74,51 @@ impl FolderScan {
     }
 }
 
+/// What somebody has to know to be let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secret {
+    /// A judge's code that is valid once.
+    Invitation,
+    /// The code of an entrant's card.
+    Card,
+    /// The director's passphrase.
+    Passphrase,
+}
+
+impl Secret {
+    pub(in crate::telemetry) const ALL: [Secret; 3] =
+        [Secret::Invitation, Secret::Card, Secret::Passphrase];
+
+    pub(in crate::telemetry) const fn word(self) -> &'static str {
+        match self {
+            Secret::Invitation => "invitation",
+            Secret::Card => "card",
+            Secret::Passphrase => "passphrase",
+        }
+    }
+}
+
+/// Why a code is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeRefusal {
+    /// It is not valid.
+    Wrong,
+    /// Too many were wrong, so it was not looked at.
+    Slowed,
+}
+
+impl CodeRefusal {
+    pub(in crate::telemetry) const ALL: [CodeRefusal; 2] =
+        [CodeRefusal::Wrong, CodeRefusal::Slowed];
+
+    pub(in crate::telemetry) const fn word(self) -> &'static str {
+        match self {
+            CodeRefusal::Wrong => "wrong",
+            CodeRefusal::Slowed => "slowed",
+        }
+    }
+}
+
 /// How the inbox is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchMode {

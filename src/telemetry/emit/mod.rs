@@ -7,6 +7,7 @@
 //! The functions are grouped by the part of the service that they are about. Each part has a log
 //! target, so that `log.level` can set a level for it: `info,gridmark::intake=debug`.
 
+mod access;
 mod event;
 mod grading;
 mod intake;
@@ -16,11 +17,12 @@ mod repeats;
 mod service;
 mod store;
 
+pub use access::*;
 pub use event::*;
 pub use grading::*;
 pub use intake::*;
+pub use labels::{CodeRefusal, ScanReason, Secret, Via, WatchMode};
 pub(super) use labels::{FolderScan, ReloadResult, Takeover};
-pub use labels::{ScanReason, Via, WatchMode};
 pub use publish::*;
 pub use service::*;
 pub use store::*;

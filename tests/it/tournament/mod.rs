@@ -7,3 +7,5 @@ mod outputs;
 mod rulings;
 mod scoring;
 mod takeover;
+
+pub use kit::Folder;
