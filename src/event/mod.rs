@@ -17,6 +17,7 @@ mod ruling;
 mod section;
 mod source;
 mod standings;
+mod template;
 
 pub use definition::{Entrant, Event, Round, RoundPuzzle, See, Status, Times, Timing, When};
 pub use folder::{Error, Folder};

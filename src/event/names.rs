@@ -1,6 +1,7 @@
 //! Whose entry a submission is: patterns with groups map its name to an entrant, a round and a puzzle.
 
 use super::definition::{Entrant, Round};
+use super::template::Template;
 use crate::model::submission::Name;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use std::collections::HashMap;
@@ -59,6 +60,8 @@ impl fmt::Display for Unmatched {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     patterns: Vec<Regex>,
+    /// How files are named that are handed in on a page; the first that the patterns lead back from.
+    templates: Vec<Template>,
     folds: bool,
     entrants: Ids,
     rounds: Ids,
@@ -148,9 +151,11 @@ fn without_zeros(text: &str) -> &str {
 }
 
 impl Names {
-    /// The names of these entrants, rounds and puzzles by these patterns, of which the first that fits counts.
+    /// The names of these entrants, rounds and puzzles by these patterns, of which the first that fits counts. How
+    /// files are named that are handed in on a page says `template`, or else the patterns.
     pub(super) fn new(
         patterns: Vec<Regex>,
+        template: Option<Template>,
         folds: bool,
         entrants: &[Entrant],
         rounds: &[Round],
@@ -158,7 +163,10 @@ impl Names {
         let puzzles = rounds
             .iter()
             .map(|round| Ids::new(round.puzzles.iter().map(|puzzle| puzzle.id.as_str()), folds));
+        let derived =
+            || patterns.iter().filter_map(|one| Template::derived(one.as_str())).collect();
         Names {
+            templates: template.map_or_else(derived, |template| vec![template]),
             patterns,
             folds,
             entrants: Ids::new(entrants.iter().map(|entrant| entrant.id.as_str()), folds),
@@ -183,6 +191,35 @@ impl Names {
             }
         }
         Err(unmatched)
+    }
+
+    /// The path by which an entry of this owner is handed in on a page. The patterns lead back from it; if none
+    /// does, nothing.
+    pub fn path_of(&self, owner: Owner) -> Option<Name> {
+        let ids = [
+            self.entrants.shown.get(owner.entrant)?,
+            self.rounds.shown.get(owner.round)?,
+            self.puzzles.get(owner.round)?.shown.get(owner.puzzle)?,
+        ];
+        let ids = ids.map(String::as_str);
+        let paths = self.templates.iter().map(|one| Name::from_bytes(one.path(ids)));
+        paths.into_iter().find(|path| self.owner(path) == Ok(owner))
+    }
+
+    /// The first owner to whom no path leads back, if there is one. Each entrant and each puzzle is looked at once;
+    /// whoever hands something in is looked at again.
+    pub(super) fn first_without_path(&self) -> Option<Owner> {
+        let entrants =
+            (0..self.entrants.shown.len()).map(|entrant| Owner { entrant, round: 0, puzzle: 0 });
+        let puzzles = self.puzzles.iter().enumerate().flat_map(|(round, puzzles)| {
+            (0..puzzles.shown.len()).map(move |puzzle| Owner { entrant: 0, round, puzzle })
+        });
+        let exists = |owner: &Owner| {
+            owner.entrant < self.entrants.shown.len()
+                && self.puzzles.get(owner.round).is_some_and(|it| owner.puzzle < it.shown.len())
+        };
+        let mut owners = entrants.chain(puzzles).filter(exists);
+        owners.find(|owner| self.path_of(*owner).is_none())
     }
 
     fn owner_of(&self, groups: &Captures<'_>) -> Result<Owner, Unmatched> {

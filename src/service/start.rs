@@ -62,6 +62,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     Point::LedgerOpened.pass();
     let archive = Archive::open(paths.inbox(), paths.archive(), paths.quarantine())
         .map_err(|source| Error::Folder { path: paths.archive(), source })?;
+    archive.remove_broken_hand_ins();
     let (ledger, archive) = (Arc::new(ledger), Arc::new(archive));
     let mut reports = ReportFiles::open(
         paths.reports(),

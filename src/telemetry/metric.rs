@@ -7,7 +7,8 @@
 //! To add a metric, add a row here and a function in `emit` that records it.
 
 use super::emit::{
-    CodeRefusal, FolderScan, ReloadResult, ScanReason, Secret, Takeover, Via, WatchMode,
+    CodeRefusal, FolderScan, HandInResult, ReloadResult, ScanReason, Secret, Takeover, Via,
+    WatchMode,
 };
 use crate::model::submission::{Doubt, Status};
 use gridmark_core::Kind;
@@ -187,6 +188,8 @@ table! {
         "Rulings that are recorded.";
     Counter CODES_REFUSED, "gridmark_codes_refused_total", Count, ["secret": secrets, "why": code_refusals],
         "Codes and passphrases that were refused, by why.";
+    Counter HAND_INS, "gridmark_hand_ins_total", Count, ["result": hand_in_results],
+        "Files that were handed in on the page, by what became of them.";
     Gauge DISK_FREE, "gridmark_disk_free_bytes", Bytes, [],
         "Free bytes on the fullest disk that holds reports, archive or ledger.";
     Gauge DISK_FREE_MIN, "gridmark_disk_free_min_bytes", Bytes, [],
@@ -327,6 +330,10 @@ fn folder_scans() -> Vec<&'static str> {
 
 fn watch_modes() -> Vec<&'static str> {
     WatchMode::ALL.map(WatchMode::word).to_vec()
+}
+
+fn hand_in_results() -> Vec<&'static str> {
+    HandInResult::ALL.map(HandInResult::word).to_vec()
 }
 
 fn secrets() -> Vec<&'static str> {

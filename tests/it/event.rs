@@ -1,6 +1,6 @@
 //! Event folders: what they define, whose entry a name is, and everything that is wrong with them.
 
-use gridmark::event::{Event, Folder, Owner, Problem, Status, Timing, read};
+use gridmark::event::{Event, Folder, Names, Owner, Problem, Status, Timing, read};
 use gridmark::model::submission::Name;
 use gridmark_core::Kind;
 use gridmark_core::scoring::{InTime, LateRule, Points};
@@ -181,6 +181,58 @@ fn a_name_is_an_entry_whatever_its_case_its_form_and_its_zeros() {
     assert_eq!(why("r1/p9/102.txt"), nobody("there is no puzzle `p9`", Some("puzzle p1")));
     assert_eq!(why("r2/p1/102.txt"), nobody("there is no round `r2`", Some("round r1")));
     assert!(names.owner(&Name::from_bytes(b"r1/p1/\xff.txt".to_vec())).is_err());
+}
+
+#[test]
+fn every_owner_has_a_path_from_which_the_patterns_lead_back() {
+    let path = |names: &Names, [entrant, round, puzzle]: [&str; 3]| {
+        let owner = names.owner_with(entrant, round, puzzle).unwrap();
+        let path = names.path_of(owner)?;
+        assert_eq!(names.owner(&path), Ok(owner), "{path}");
+        Some(path.to_string())
+    };
+    let first = r"(?<round>[^/]+)/(?<puzzle>[^/]+)/(?<entrant>[^/.]+)\.\w+";
+    let names = good().names;
+    assert_eq!(path(&names, ["007", "r1", "p1"]).as_deref(), Some("r1/p1/007.txt"));
+    // By the second pattern, where the first fits nothing.
+    let with = |from: &str, to: &str| {
+        read(&folder(|name, text| match name {
+            "event.toml" => text.replace(from, to),
+            _ => text,
+        }))
+    };
+    let other = with(first, "x(?<round>y)(?<puzzle>y)(?<entrant>y)").unwrap().names;
+    assert_eq!(path(&other, ["007", "r1", "p1"]).as_deref(), Some("007/r1-p1.txt"));
+    // By a template, which has to lead back; else by none.
+    let said = "[submissions]\ntemplate = \"{round}/{puzzle}/{entrant}.scan\"\n\n[ranking]";
+    let template = with("[ranking]", said).unwrap().names;
+    assert_eq!(path(&template, ["007", "r1", "p1"]).as_deref(), Some("r1/p1/007.scan"));
+    let neither = read(&folder(|name, text| match name {
+        "event.toml" => text.replace("[^/]+)", "z)").replace("[^/.]+)", "z)"),
+        _ => text,
+    }));
+    assert_eq!(path(&neither.unwrap().names, ["007", "r1", "p1"]), None);
+}
+
+#[test]
+fn a_template_that_leads_somewhere_else_is_a_problem_at_its_line() {
+    let problem = |template: &str| {
+        let said = format!("[submissions]\ntemplate = \"{template}\"\n\n[ranking]");
+        problems_with("event.toml", "[ranking]", &said).join("\n")
+    };
+    let line = EVENT.lines().position(|line| line == "[ranking]").unwrap() + 2;
+    for (template, why) in [
+        (
+            "{entrant}/{puzzle}/{round}.txt",
+            "would hand in `007/p1/r1.txt`, from which the patterns do not lead back to them",
+        ),
+        ("{round}/{puzzle}.txt", "the template does not say the entrant"),
+        ("../{round}/{puzzle}/{entrant}.txt", "the template has to be a path below the inbox"),
+    ] {
+        let problem = problem(template);
+        assert!(problem.starts_with(&format!("event.toml:{line}: ")), "{problem}");
+        assert!(problem.contains(why), "{problem}");
+    }
 }
 
 #[test]

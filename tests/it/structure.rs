@@ -41,6 +41,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("metrics", &["telemetry"]),
     ("notify", &["pipeline::intake"]),
     ("regex", &["event"]),
+    ("regex_syntax", &["event"]),
     ("rusqlite", &["store::ledger"]),
     ("toml", &["config", "event"]),
     ("tracing", &["telemetry"]),

@@ -7,10 +7,11 @@ mod table;
 mod times;
 
 use super::definition::{Event, See, When};
-use super::folder::Folder;
+use super::folder::{Folder, line_at};
 use super::names::{self, Names};
 use super::problem::{Problem, Problems};
-use super::section::{Document, Section, duration_ms, list_of};
+use super::section::{Document, Placed, Section, duration_ms, list_of};
+use super::template::Template;
 use gridmark_core::scoring::{Overall, Points, TieBreak};
 use jiff::civil::{DateTime, Time};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
@@ -53,6 +54,7 @@ struct Header {
     zone: Zone,
     folds: bool,
     patterns: Vec<Regex>,
+    template: Option<Placed<Template>>,
     called: HashMap<String, String>,
     break_by: Vec<TieBreak>,
     overall: Overall,
@@ -75,7 +77,26 @@ fn event(folder: &Folder, problems: &Problems) -> Option<Event> {
     let reader = rounds::Reader { folder, policies: &policies, zone, folds: *folds, problems };
     let mut rounds = reader.rounds();
     let header = header?;
-    let names = Names::new(header.patterns, header.folds, &entrants, &rounds);
+    let template = header.template.as_ref().map(|template| template.value.clone());
+    let names = Names::new(header.patterns, template, header.folds, &entrants, &rounds);
+    if let Some(template) = &header.template
+        && let Some(owner) = names.first_without_path()
+    {
+        let round = &rounds[owner.round];
+        let ids = [&entrants[owner.entrant].id, &round.id, &round.puzzles[owner.puzzle].id];
+        let ids = ids.map(String::as_str);
+        let message = format!(
+            "entrant {}, round {}, puzzle {} would hand in `{}`, from which the patterns do not lead back to them; \
+             change the template or the patterns",
+            ids[0],
+            ids[1],
+            ids[2],
+            template.value.path(ids)
+        );
+        let at =
+            folder.text(EVENT, problems).map_or(1, |text| line_at(text.as_bytes(), template.at));
+        problems.add(EVENT, Some(at), message);
+    }
     for round in &mut rounds {
         let file = format!("rounds/{}/times.csv", round.id);
         let of = |id: &str| names.entrant(id);
@@ -128,13 +149,20 @@ fn header(mut root: Section<'_>) -> Header {
             ),
         }
     }
-    let (mut folds, mut patterns) = (true, Vec::new());
+    let (mut folds, mut patterns, mut template) = (true, Vec::new(), None);
     match root.section("submissions") {
         Some(mut submissions) => {
             if let Some(case) = submissions.word("case", &[("fold", true), ("exact", false)]) {
                 folds = case.value;
             }
             patterns = patterns_of(&mut submissions, folds);
+            let expected = "a path like \"{round}/{puzzle}/{entrant}.txt\"";
+            if let Some(text) = submissions.take::<String>("template", expected) {
+                match Template::read(&text.value) {
+                    Ok(value) => template = Some(Placed { value, at: text.at }),
+                    Err(why) => document.add(text.at, why),
+                }
+            }
             submissions.finish();
         }
         None => document.add(
@@ -177,6 +205,7 @@ fn header(mut root: Section<'_>) -> Header {
         zone: Zone(zone),
         folds,
         patterns,
+        template,
         called,
         break_by,
         overall,

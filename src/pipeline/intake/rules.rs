@@ -4,7 +4,7 @@
 use crate::config::Intake;
 use crate::model::escape::Printable;
 use crate::model::named;
-use crate::model::submission::Name;
+use crate::model::submission::{FILE_NAME_BYTES_MAX, Name};
 use crate::store::archive::HIDDEN_PREFIX;
 use std::ffi::OsStr;
 use std::fs::FileType;
@@ -56,6 +56,48 @@ impl Rules<'_> {
         }
     }
 
+    /// The name of a file that is to be handed in at this path below the inbox.
+    ///
+    /// # Errors
+    ///
+    /// It is no path below the inbox, or a file there would be left alone; a message says why.
+    pub fn name_of(self, path: &str) -> Result<Name, String> {
+        if path.is_empty() {
+            return Err("the name is empty".into());
+        }
+        if path.chars().any(char::is_control) {
+            return Err("the name holds control characters; rename the file".into());
+        }
+        let name = Name::from_bytes(path);
+        if let Some(why) = self.by_path(&name, false) {
+            return Err(self.explain(&name, why));
+        }
+        let mut above = Name::from_bytes("");
+        for part in path.split('/') {
+            if matches!(part, "" | "." | "..") {
+                return Err(
+                    "the name has to be a path below the inbox, without empty parts, `.` and `..`"
+                        .into(),
+                );
+            }
+            if part.len() > FILE_NAME_BYTES_MAX {
+                return Err(format!(
+                    "a part of the name has more than {FILE_NAME_BYTES_MAX} bytes; make it shorter"
+                ));
+            }
+            above = above.join(OsStr::new(part));
+            if let Some(why) = self.by_name(OsStr::new(part)) {
+                return Err(self.explain(&above, why));
+            }
+            if above != name
+                && let Some(why) = self.by_path(&above, true)
+            {
+                return Err(self.explain(&above, why));
+            }
+        }
+        Ok(name)
+    }
+
     /// Explains a reason for `name`, with the setting that can change it.
     pub fn explain(self, name: &Name, reason: LeftAlone) -> String {
         let part = Name::from_bytes(name.split().1.as_bytes());
@@ -78,6 +120,45 @@ impl Rules<'_> {
                 "its path under the inbox has {bytes} bytes, more than intake.name_bytes_max = {}",
                 self.0.name_bytes_max
             ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_handed_in_gets_a_name_below_the_inbox_that_intake_takes() {
+        let settings = Intake { depth_max: 3, name_bytes_max: 300, ..Intake::default() };
+        let rules = Rules(&settings);
+        for path in ["p", "a/b/c/p.txt", "Zoë/π 1.txt", "a..b/c..", "'quoted' & <b>", "\u{202e}p"]
+        {
+            assert_eq!(rules.name_of(path), Ok(Name::from_bytes(path)), "{path}");
+        }
+        let (long, part) = ("x/".repeat(150) + "p", "x".repeat(256));
+        for (path, why) in [
+            ("", "is empty"),
+            ("/etc/passwd", "below the inbox"),
+            ("../p", "below the inbox"),
+            ("a/../p", "below the inbox"),
+            ("a/./p", "below the inbox"),
+            ("a//p", "below the inbox"),
+            ("a/", "below the inbox"),
+            ("a\0b", "control characters"),
+            ("a\nb", "control characters"),
+            ("a\u{85}b", "control characters"),
+            (".hidden/p", ".hidden fits the pattern `.*` of intake.ignored"),
+            ("a/p.part", "p.part fits the pattern"),
+            ("a/P.TMP", "P.TMP fits the pattern"),
+            (".gridmark-17", "is a name that gridmark uses itself"),
+            ("a/.gridmark-hand-in-1/p", "is a name that gridmark uses itself"),
+            ("a/b/c/d/p", "the folder a/b/c/d is deeper than intake.depth_max = 3 allows"),
+            (&long, "more than intake.name_bytes_max = 300"),
+            (&part, "more than 255 bytes"),
+        ] {
+            let refused = rules.name_of(path).expect_err(path);
+            assert!(refused.contains(why), "{path}: {refused}");
         }
     }
 }

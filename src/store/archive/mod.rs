@@ -7,6 +7,7 @@
 //! are refused all the same.
 
 mod folder;
+mod hand_in;
 mod obstacle;
 mod probe;
 mod quarantine;
@@ -15,6 +16,7 @@ mod taking;
 mod tests;
 mod writers;
 
+pub use hand_in::{HandIn, HandInError, Receipt};
 pub use obstacle::{Inspector, Obstacle};
 pub use probe::{Guard, Moves, probe_moves};
 pub use quarantine::{Put, note_name};

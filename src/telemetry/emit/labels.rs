@@ -119,6 +119,45 @@ impl CodeRefusal {
     }
 }
 
+/// What became of a file that was handed in on the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandInResult {
+    /// It is in the inbox.
+    Received,
+    /// A file has its name, and waits to be taken.
+    Exists,
+    /// It is larger than allowed.
+    TooLarge,
+    /// There is no room.
+    Full,
+    /// It cannot be written for another reason.
+    Failed,
+    /// It has ended before all of it was there.
+    BrokenOff,
+}
+
+impl HandInResult {
+    pub(in crate::telemetry) const ALL: [HandInResult; 6] = [
+        HandInResult::Received,
+        HandInResult::Exists,
+        HandInResult::TooLarge,
+        HandInResult::Full,
+        HandInResult::Failed,
+        HandInResult::BrokenOff,
+    ];
+
+    pub(in crate::telemetry) const fn word(self) -> &'static str {
+        match self {
+            HandInResult::Received => "received",
+            HandInResult::Exists => "exists",
+            HandInResult::TooLarge => "too-large",
+            HandInResult::Full => "full",
+            HandInResult::Failed => "failed",
+            HandInResult::BrokenOff => "broken-off",
+        }
+    }
+}
+
 /// How the inbox is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchMode {

@@ -21,7 +21,7 @@ pub use access::*;
 pub use event::*;
 pub use grading::*;
 pub use intake::*;
-pub use labels::{CodeRefusal, ScanReason, Secret, Via, WatchMode};
+pub use labels::{CodeRefusal, HandInResult, ScanReason, Secret, Via, WatchMode};
 pub(super) use labels::{FolderScan, ReloadResult, Takeover};
 pub use publish::*;
 pub use service::*;
