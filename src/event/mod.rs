@@ -6,6 +6,7 @@
 //! they were made with.
 
 mod definition;
+mod feedback;
 mod folder;
 mod judging;
 mod names;
@@ -20,6 +21,7 @@ mod standings;
 mod template;
 
 pub use definition::{Entrant, Event, Round, RoundPuzzle, See, Status, Times, Timing, When};
+pub use feedback::{Faults, Feedback, feedback, may_see, warnings};
 pub use folder::{Error, Folder};
 pub use judging::{Definitions, ENTRY_BYTES_MAX, Judging};
 pub use names::{Names, Owner, Unmatched};

@@ -454,6 +454,32 @@ fn the_example_is_good_and_is_never_written_over() {
 }
 
 #[test]
+fn what_lets_entrants_find_solutions_by_trying_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), &["init", "open"]);
+    let path = folder.path().join("open/event.toml");
+    let event = std::fs::read_to_string(&path).unwrap();
+    let instant = event.replace("when = \"official\"", "when = \"at-once\"");
+    assert_ne!(instant, event);
+    // A round in which an entry is one number, which a verdict alone gives away; then all rounds.
+    for (sees, rounds) in [("verdict", &["r2"][..]), ("faults", &["r1", "r2"])] {
+        let text = instant.replace("sees = \"verdict\"", &format!("sees = \"{sees}\""));
+        std::fs::write(&path, text).unwrap();
+        let (code, output, errors) = run(folder.path(), &["check", "open"]);
+        assert_eq!((code, &*errors), (Some(0), ""), "{output}");
+        let lines: Vec<&str> = output.lines().collect();
+        assert_eq!(lines.len(), rounds.len() + 1, "{output}");
+        for (line, round) in lines.iter().zip(rounds) {
+            assert!(line.starts_with("warning: event.toml: entrants see "), "{line}");
+            assert!(
+                line.contains(&format!("in round {round} a wrong try costs nothing")),
+                "{line}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_promise_that_a_puzzle_does_not_keep_is_reported_where_it_is_made() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), &["init", "open"]);

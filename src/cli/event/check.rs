@@ -2,7 +2,7 @@
 
 use super::super::config::milliseconds;
 use super::super::{Error, print_error};
-use crate::event::{Event, Folder, Problem, prove, read};
+use crate::event::{Event, Folder, Problem, prove, read, warnings};
 use crate::model::escape::{self, Printable};
 use crate::model::named;
 use crate::model::submission::Name;
@@ -16,7 +16,8 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Everything that is wrong is printed at once, a line each: FILE:LINE: what is wrong, and what to do.
-Puzzles that are promised to have one solution (unique = true) are certified.
+Puzzles that are promised to have one solution (unique = true) are certified. What is possible and most
+often a mistake is printed as a warning.
 
 With --names each name, a path below the inbox, gets a line: whose entry it is, or why it is held for
 staff. For example:
@@ -71,6 +72,9 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
         }
         return Ok(ExitCode::from(WRONG));
     };
+    for warning in warnings(&event) {
+        writeln!(io::stdout(), "warning: {warning}").map_err(Error::Output)?;
+    }
     let all_named = match &args.names {
         Some(names) => print_owners(&event, names)?,
         None => Some(true),

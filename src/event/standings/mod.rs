@@ -485,6 +485,11 @@ impl Standings {
         self.effect.is_official(round)
     }
 
+    /// What a ruling says about whether an entry is correct, if one does.
+    pub fn ruled_correct(&self, place: &Place) -> Option<bool> {
+        self.effect.of_entry(place).correct
+    }
+
     /// The round in which this submission is an entry, if it is one.
     pub fn round_of(&self, (name, attempt): &Place) -> Option<usize> {
         let is_it = |entry: &Entry| entry.name == *name && entry.attempt == *attempt;
