@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "a test runs in a process of its own")]
 
 mod access;
+mod browser;
 mod chunks;
 mod cli;
 mod command;

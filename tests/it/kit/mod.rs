@@ -31,10 +31,10 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A condition that does not come true in this time is taken never to do so.
-const DEADLINE: Duration = Duration::from_secs(60);
+pub const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The pause between two checks of a condition.
-const PAUSE: Duration = Duration::from_millis(3);
+pub const PAUSE: Duration = Duration::from_millis(3);
 
 /// No check of a condition takes longer, unless the machine stands still meanwhile.
 const CHECK_MAX: Duration = Duration::from_secs(5);

@@ -14,10 +14,12 @@ use tempfile::TempDir;
 pub const NOBODY: u32 = 65_534;
 
 /// Programs that not every machine has, and how to get them.
-const PROGRAMS: [(&str, &str); 20] = [
+const PROGRAMS: [(&str, &str); 22] = [
     ("amtool", "apt-get install prometheus-alertmanager"),
     ("bash", "apt-get install bash"),
     ("cargo-deb", "cargo install cargo-deb@3.8.0 --locked"),
+    ("chromedriver", "apt-get install chromium-driver"),
+    ("chromium", "apt-get install chromium"),
     ("dpkg-shlibdeps", "apt-get install dpkg-dev"),
     ("fish", "apt-get install fish"),
     ("groff", "apt-get install groff"),
@@ -69,6 +71,25 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
     path.map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// How to get axe-core, which checks whether pages are accessible; run in the repository.
+const AXE_CORE: &str = "npm install --prefix target/tools --no-save axe-core@4.14.1";
+
+/// The hash of that version, by BLAKE3.
+const AXE_CORE_HASH: &str = "a0ed4373d1e8caa6416959a32966c75840c12038c33fc4b8d68e50eed251640d";
+
+/// The script of axe-core.
+pub fn axe_core() -> Option<String> {
+    let path = "target/tools/node_modules/axe-core/axe.min.js";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let found = std::fs::read_to_string(&path).map_err(|error| format!("{path:?}: {error}"));
+    let found = found.and_then(|script| {
+        let hash = blake3::hash(script.as_bytes()).to_hex();
+        let is_it = hash.as_str() == AXE_CORE_HASH;
+        is_it.then_some(script).ok_or(format!("{path:?} is another version: {hash}"))
+    });
+    need("axe-core", found, AXE_CORE)
 }
 
 /// Whether this is root.
