@@ -20,14 +20,22 @@ pub use code::{Code, Purpose, Token};
 pub use limiter::{Limiter, source_of};
 pub use passphrase::{BYTES_MAX as PASSPHRASE_BYTES_MAX, Typed};
 
-use crate::config;
+use crate::config::Settings;
+use crate::model::submission::Name;
+use crate::model::words::counted;
 use crate::store::ledger::{self, Judge, JudgeState, Ledger, Passphrase};
-use crate::telemetry::emit::{self, CodeRefusal, Secret};
+use crate::telemetry::emit::{self, CodeRefusal, HandInResult, Secret};
 use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// How many addresses are remembered from which wrong codes came, and how many from which right ones did.
+const ADDRESSES_MAX: usize = 4_096;
+
+/// How many entrants are remembered who hand in: as many as an event may have.
+const ENTRANTS_MAX: usize = 100_000;
 
 /// How long a judge's code is valid, in milliseconds.
 pub const INVITATION_MS: i64 = 10 * 60 * 1_000;
@@ -41,6 +49,9 @@ pub struct Access {
     invitations: Mutex<Limiter<IpAddr>>,
     cards: Mutex<Limiter<IpAddr>>,
     passphrases: Mutex<Limiter<IpAddr>>,
+    /// What entrants hand in, by their ids.
+    hand_ins: Mutex<Limiter<String>>,
+    hand_ins_per_puzzle_max: u32,
 }
 
 /// What a ledger knows, by hashes, which are compared in constant time.
@@ -73,6 +84,12 @@ pub enum Denied {
     /// Too many codes were wrong.
     #[error("too many wrong codes were tried: wait {} seconds, then try again", .0.as_secs() + 1)]
     Wait(Duration),
+    /// Somebody hands in too much in a short time.
+    #[error("too many files were handed in in a short time: wait {} seconds, then try again", .0.as_secs() + 1)]
+    TooFast(Duration),
+    /// Somebody has handed in too much for a puzzle.
+    #[error("{} handed in for this puzzle already, and no more are taken: call staff", were(*.0))]
+    TooMany(u32),
     /// There is no passphrase.
     #[error("no passphrase is set yet: `gridmark judges passphrase` sets it")]
     NotSet,
@@ -96,19 +113,31 @@ fn wrong(secret: Secret) -> &'static str {
     }
 }
 
+fn were(files: u32) -> String {
+    let verb = if files == 1 { "was" } else { "were" };
+    format!("{} {verb}", counted(files as usize, "file"))
+}
+
 impl Access {
     /// What this ledger says about who may what.
-    pub fn new(settings: &config::Access, ledger: Arc<Ledger>) -> Access {
+    pub fn new(settings: &Settings, ledger: Arc<Ledger>) -> Access {
         let limiter = || {
-            let of_one_max = settings.source_failures_per_minute_max;
-            Mutex::new(Limiter::new(of_one_max, settings.failures_per_minute_max))
+            let of_one_max = settings.access.source_failures_per_minute_max;
+            Mutex::new(Limiter::new(
+                of_one_max,
+                settings.access.failures_per_minute_max,
+                ADDRESSES_MAX,
+            ))
         };
+        let of_one_max = settings.hand_in.files_per_minute_max;
         Access {
             ledger,
             known: Mutex::default(),
             invitations: limiter(),
             cards: limiter(),
             passphrases: limiter(),
+            hand_ins: Mutex::new(Limiter::new(of_one_max, u32::MAX, ENTRANTS_MAX)),
+            hand_ins_per_puzzle_max: settings.hand_in.files_per_puzzle_max,
         }
     }
 
@@ -162,6 +191,27 @@ impl Access {
         })
     }
 
+    /// Makes sure that an entrant may hand in a file of this name now, and counts it.
+    ///
+    /// # Errors
+    ///
+    /// It is one too many, in a minute or for the puzzle that the name stands for; or the ledger cannot be read.
+    pub fn admit_hand_in(&self, entrant: &str, name: &Name, now: Instant) -> Result<(), Denied> {
+        let mut limiter = self.hand_ins.lock().unwrap_or_else(PoisonError::into_inner);
+        let entrant = entrant.to_owned();
+        let admitted = match limiter.wait(&entrant, now) {
+            Some(wait) => Err(Denied::TooFast(wait)),
+            None => match self.ledger.records().attempts_of(name)? {
+                many if many >= self.hand_ins_per_puzzle_max => Err(Denied::TooMany(many)),
+                _ => {
+                    limiter.failed(entrant, now);
+                    Ok(())
+                }
+            },
+        };
+        admitted.inspect_err(|why| emit::hand_in_refused(name, HandInResult::Limited, why))
+    }
+
     /// Makes sure that this is the director's passphrase. Takes its time and memory on purpose: not to be called
     /// where others wait.
     ///
@@ -204,11 +254,17 @@ impl Access {
             return Err(Denied::Wait(wait));
         }
         let known = self.known()?;
-        look(&known)?.ok_or_else(|| {
-            limiter.failed(source, asking.steady);
-            emit::code_refused(secret, CodeRefusal::Wrong, asking.from);
-            Denied::Wrong(secret)
-        })
+        match look(&known)? {
+            Some(found) => {
+                limiter.succeeded(source, asking.steady);
+                Ok(found)
+            }
+            None => {
+                limiter.failed(source, asking.steady);
+                emit::code_refused(secret, CodeRefusal::Wrong, asking.from);
+                Err(Denied::Wrong(secret))
+            }
+        }
     }
 
     fn known(&self) -> Result<Arc<Known>, ledger::Error> {
@@ -260,7 +316,7 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             let ledger = Ledger::open(&folder.path().join("ledger.db")).expect("a ledger");
             let ledger = Arc::new(ledger);
-            let access = Access::new(&config::Access::default(), Arc::clone(&ledger));
+            let access = Access::new(&Settings::default(), Arc::clone(&ledger));
             Desk { _folder: folder, ledger, access, started: Instant::now() }
         }
 
@@ -321,7 +377,7 @@ mod tests {
         let (late, _) = desk.judge("Bob");
         desk.access.exchange(&late, &desk.asking(1, 600_000)).expect_err("too late");
         // A service that is started again knows it all.
-        let again = Access::new(&config::Access::default(), Arc::clone(&desk.ledger));
+        let again = Access::new(&Settings::default(), Arc::clone(&desk.ledger));
         assert!(again.judge(&token, NOW_MS).expect("a ledger").is_some());
     }
 
@@ -388,6 +444,44 @@ mod tests {
         desk.access.exchange("no code", &desk.asking(1, 0)).expect_err("counted by itself");
         assert!(desk.access.judge(&token.to_string(), NOW_MS).expect("a ledger").is_some());
         desk.access.entrant(&card, &desk.asking(1, 3_001)).expect("it has waited");
+    }
+
+    #[test]
+    fn a_card_that_was_good_goes_on_being_so_while_many_others_try() {
+        let desk = Desk::new();
+        let card = desk.card("101");
+        desk.access.entrant(&card, &desk.asking(1, 0)).expect("their card");
+        for address in 10..=50 {
+            for _ in 0..20 {
+                let _ = desk.access.entrant("34679-ACDEF", &desk.asking(address, 0));
+            }
+        }
+        let other = desk.access.entrant(&card, &desk.asking(2, 0)).expect_err("all have to wait");
+        assert!(matches!(other, Denied::Wait(_)), "{other}");
+        desk.access.entrant(&card, &desk.asking(1, 0)).expect("but for those who were let in");
+    }
+
+    #[test]
+    fn what_an_entrant_hands_in_is_bounded_in_a_minute_and_for_a_puzzle() {
+        let desk = Desk::new();
+        let name = Name::from_bytes("r1/p1/101.txt");
+        let admit = |entrant: &str, later_ms| {
+            desk.access.admit_hand_in(entrant, &name, desk.asking(1, later_ms).steady)
+        };
+        let at_once = (0..100).filter(|_| admit("101", 0).is_ok()).count();
+        assert_eq!(at_once, 30);
+        let fast = admit("101", 0).expect_err("too fast");
+        assert_eq!(
+            fast.to_string(),
+            "too many files were handed in in a short time: wait 3 seconds, then try again"
+        );
+        admit("102", 0).expect("others do not wait");
+        admit("101", 2_001).expect("they have waited");
+        let mut settings = Settings::default();
+        settings.hand_in.files_per_puzzle_max = 0;
+        let none = Access::new(&settings, Arc::clone(&desk.ledger));
+        let many = none.admit_hand_in("101", &name, desk.started).expect_err("too many");
+        assert!(matches!(many, Denied::TooMany(0)), "{many}");
     }
 
     #[test]

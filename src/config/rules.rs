@@ -105,6 +105,9 @@ pub(super) const RULES: &[Rule] = &[
         s.access.source_failures_per_minute_max > 0
     }),
     fixed("access.failures_per_minute_max", SOME, |s| s.access.failures_per_minute_max > 0),
+    fixed("hand_in.bytes_max", SOME, |s| s.hand_in.bytes_max > 0),
+    fixed("hand_in.files_per_minute_max", SOME, |s| s.hand_in.files_per_minute_max > 0),
+    fixed("hand_in.files_per_puzzle_max", SOME, |s| s.hand_in.files_per_puzzle_max > 0),
     live(
         "health.stuck_ms_max",
         "milliseconds: a whole number from 3000 to 86400000 (a day)",

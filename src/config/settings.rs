@@ -31,6 +31,8 @@ pub struct Settings {
     pub event: Event,
     /// How those are slowed down who try codes.
     pub access: Access,
+    /// What may be handed in over the network.
+    pub hand_in: HandIn,
     /// When a part of the service counts as stuck.
     pub health: Health,
     /// The address for metrics and health, and its limits.
@@ -379,6 +381,24 @@ pub struct Access {
 impl Default for Access {
     fn default() -> Self {
         Access { source_failures_per_minute_max: 20, failures_per_minute_max: 600 }
+    }
+}
+
+/// What may be handed in over the network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HandIn {
+    /// How many bytes a file of staff may have. What entrants hand in is an entry, which is small.
+    pub bytes_max: u64,
+    /// How many files an entrant may hand in in a minute.
+    pub files_per_minute_max: u32,
+    /// How many files an entrant may hand in for a puzzle.
+    pub files_per_puzzle_max: u32,
+}
+
+impl Default for HandIn {
+    fn default() -> Self {
+        HandIn { bytes_max: 64 * MIB as u64, files_per_minute_max: 30, files_per_puzzle_max: 100 }
     }
 }
 

@@ -206,6 +206,18 @@ impl Names {
         paths.into_iter().find(|path| self.owner(path) == Ok(owner))
     }
 
+    /// The same for the owner with these ids.
+    ///
+    /// # Errors
+    ///
+    /// There is no such entrant, round or puzzle, or no path; a message says which.
+    pub fn path_for(&self, entrant: &str, round: &str, puzzle: &str) -> Result<Name, String> {
+        let owner = self.owner_with(entrant, round, puzzle).map_err(|why| why.to_string())?;
+        self.path_of(owner).ok_or_else(|| {
+            "nothing can be handed in here: event.toml needs a `template` in its table `[submissions]`".into()
+        })
+    }
+
     /// The first owner to whom no path leads back, if there is one. Each entrant and each puzzle is looked at once;
     /// whoever hands something in is looked at again.
     pub(super) fn first_without_path(&self) -> Option<Owner> {

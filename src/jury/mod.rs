@@ -86,7 +86,7 @@ impl Jury {
         let (ledger, archive) = (Arc::clone(ledger), Arc::clone(archive));
         Jury {
             live: Arc::new(LiveStandings::new(Arc::clone(&ledger))),
-            access: Access::new(&settings.access, Arc::clone(&ledger)),
+            access: Access::new(settings, Arc::clone(&ledger)),
             rejudge: Rejudge { ledger, archive, rules: rebuild::rules(settings) },
             prove_time_max: Duration::from_millis(settings.event.prove_ms_max),
             deciding: Mutex::default(),

@@ -211,7 +211,11 @@ fn every_owner_has_a_path_from_which_the_patterns_lead_back() {
         "event.toml" => text.replace("[^/]+)", "z)").replace("[^/.]+)", "z)"),
         _ => text,
     }));
-    assert_eq!(path(&neither.unwrap().names, ["007", "r1", "p1"]), None);
+    let neither = neither.unwrap().names;
+    assert_eq!(path(&neither, ["007", "r1", "p1"]), None);
+    let why = |names: &Names, id: &str| names.path_for(id, "r1", "p1").unwrap_err();
+    assert!(why(&neither, "007").contains("event.toml needs a `template`"));
+    assert_eq!(why(&names, "nobody"), "there is no entrant `nobody`");
 }
 
 #[test]

@@ -44,6 +44,18 @@ impl Records<'_> {
         self.all("name = ? ORDER BY attempt", [name])
     }
 
+    /// How many submissions of this name there are.
+    ///
+    /// # Errors
+    ///
+    /// If the ledger cannot be read.
+    pub fn attempts_of(&self, name: &Name) -> Result<u32, Error> {
+        let count = "SELECT count(*) FROM submissions WHERE name = ?";
+        self.0.read(|connection| {
+            connection.prepare_cached(count)?.query_row([name], |row| row.get(0))
+        })
+    }
+
     /// All submissions that are, or were, under this name in the archive or in quarantine, oldest first.
     ///
     /// # Errors

@@ -134,16 +134,19 @@ pub enum HandInResult {
     Failed,
     /// It has ended before all of it was there.
     BrokenOff,
+    /// The entrant has handed in too much.
+    Limited,
 }
 
 impl HandInResult {
-    pub(in crate::telemetry) const ALL: [HandInResult; 6] = [
+    pub(in crate::telemetry) const ALL: [HandInResult; 7] = [
         HandInResult::Received,
         HandInResult::Exists,
         HandInResult::TooLarge,
         HandInResult::Full,
         HandInResult::Failed,
         HandInResult::BrokenOff,
+        HandInResult::Limited,
     ];
 
     pub(in crate::telemetry) const fn word(self) -> &'static str {
@@ -154,6 +157,7 @@ impl HandInResult {
             HandInResult::Full => "full",
             HandInResult::Failed => "failed",
             HandInResult::BrokenOff => "broken-off",
+            HandInResult::Limited => "limited",
         }
     }
 }

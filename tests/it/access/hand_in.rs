@@ -1,14 +1,18 @@
 //! Files that are handed in over the network, beside a running service.
 
+use super::kit::{access, asking};
 use crate::kit::Sandbox;
 use crate::kit::cases::classic;
 use crate::tournament::{Folder, SOLVED};
-use gridmark::event::{Event, read};
+use gridmark::event::{Event, Feedback, feedback, read};
 use gridmark::model::submission::Name;
+use gridmark::pipeline::standings::LiveStandings;
 use gridmark::store::archive::{Archive, HandInError, Receipt};
+use gridmark::store::ledger::Ledger;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 const BYTES_MAX: u64 = 1 << 20;
 
@@ -63,6 +67,44 @@ fn an_entrants_file_is_graded_as_theirs_and_the_receipt_is_about_its_bytes() {
     assert!(files(&sandbox, "inbox").is_empty());
     let entries = sandbox.rows("rounds/r1-entries.csv");
     assert_eq!(entries[0].columns(&["entrant", "puzzle", "verdict"]), "102|p1|correct");
+}
+
+#[test]
+fn an_entrant_comes_from_a_card_to_a_verdict_and_sees_no_more_than_the_event_lets_them() {
+    let mut sandbox = Sandbox::new();
+    let mut folder = Folder::new();
+    folder.event.push_str("[entrant]\nsees = \"verdict\"\nwhen = \"official\"\n");
+    folder.rounds[0].1 = folder.rounds[0].1.replace("8000h", "1m");
+    folder.write(&sandbox);
+    sandbox.start();
+    let cards = sandbox.run("event cards", &["--entrant", "103"]).stdout;
+    let code = cards.split("<p class=\"code\">").nth(1).unwrap().split('<').next().unwrap();
+    sandbox.stop();
+    let event = event(&sandbox);
+    let access = access(&sandbox);
+    let entrant = access.entrant(code, &asking()).unwrap();
+    let name = event.names.path_for(&entrant, "r1", "p1").unwrap();
+    access.admit_hand_in(&entrant, &name, asking().steady).unwrap();
+    drop(access);
+    // It keeps the rules of no house.
+    hand_in(&archive(&sandbox), &name.to_string(), &"1".repeat(81)).unwrap();
+    sandbox.start();
+    sandbox.wait_for(1);
+    let see = |sandbox: &Sandbox| {
+        let ledger = Ledger::open_to_read(&sandbox.path("state/ledger.db")).unwrap().unwrap();
+        let live = LiveStandings::new(Arc::new(ledger));
+        let now_ms = asking().wall_ms;
+        let state = live.read(|standings| standings.state(0, now_ms)).unwrap().unwrap();
+        let ledger = Ledger::open_to_read(&sandbox.path("state/ledger.db")).unwrap().unwrap();
+        let judged = ledger.changes().of_submission(1).unwrap().pop().unwrap();
+        assert_eq!(judged.judgement.entry.as_ref().unwrap().entrant, "103");
+        feedback(&event, state, &judged.judgement.outcome, None)
+    };
+    assert_eq!(see(&sandbox), Feedback::default(), "not before it is official");
+    let official = ["official", "--round", "r1", "--by", "x", "--reason", "y"];
+    let official = sandbox.run("event rule", &official);
+    assert_eq!(official.code, Some(0), "{official:?}");
+    assert_eq!(see(&sandbox), Feedback { verdict: Some("wrong"), faults: None });
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::time::Instant;
 /// Who may what by the ledger of a sandbox in which no service runs.
 pub fn access(sandbox: &Sandbox) -> Access {
     let ledger = Ledger::open(&sandbox.path("state/ledger.db")).unwrap();
-    Access::new(&config::Access::default(), Arc::new(ledger))
+    Access::new(&config::Settings::default(), Arc::new(ledger))
 }
 
 /// Somebody on this machine asks now.
