@@ -30,7 +30,7 @@ p { margin: 0 0 1mm; overflow: hidden; text-overflow: ellipsis; white-space: now
 .name { font-size: 14pt; font-weight: 700; }
 .code { font: 700 20pt/1.6 ui-monospace, monospace; letter-spacing: .05em; }
 .note { font-size: 9pt; white-space: normal; }
-@media print { h1 { display: none; } }
+@media print { h1 { clip-path: inset(50%); height: 1px; overflow: hidden; position: absolute; width: 1px; } }
 ";
 
 /// A page with these cards, which is complete by itself. Names may be in any script and may hold anything.
@@ -46,21 +46,23 @@ pub fn sheet(event: &str, cards: &[Card]) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                h1 { bdi { (event) } ": cards of entrants. Print them on A4, cut them, and delete this file." }
-                ul {
-                    @for card in cards {
-                        li {
-                            p { bdi { (event) } }
-                            p.name { bdi { (card.name) } }
-                            p {
-                                "Entrant " bdi { (card.entrant) }
-                                @if !card.seat.is_empty() { " · Seat " bdi { (card.seat) } }
-                                @if !card.team.is_empty() { " · " bdi { (card.team) } }
-                            }
-                            p.code { (card.code) }
-                            p.note {
-                                "Your code to hand in and to see your results. Keep it to yourself. \
-                                 Lost it? A new card makes this one invalid."
+                main {
+                    h1 { bdi { (event) } ": cards of entrants. Print them on A4, cut them, and delete this file." }
+                    ul {
+                        @for card in cards {
+                            li {
+                                p { bdi { (event) } }
+                                p.name { bdi { (card.name) } }
+                                p {
+                                    "Entrant " bdi { (card.entrant) }
+                                    @if !card.seat.is_empty() { " · Seat " bdi { (card.seat) } }
+                                    @if !card.team.is_empty() { " · " bdi { (card.team) } }
+                                }
+                                p.code { (card.code) }
+                                p.note {
+                                    "Your code to hand in and to see your results. Keep it to yourself. \
+                                     Lost it? A new card makes this one invalid."
+                                }
                             }
                         }
                     }

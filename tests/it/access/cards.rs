@@ -1,6 +1,7 @@
 //! `gridmark event cards`.
 
 use super::kit::{access, asking, assert_nowhere, rulings};
+use crate::browser::{Browser, Medium};
 use crate::kit::Sandbox;
 use crate::tournament::Folder;
 use std::fs;
@@ -63,4 +64,42 @@ fn what_is_refused_leaves_no_file_and_old_cards_in_force() {
     assert!(unknown.stderr.contains("there is no entrant `999`"), "{unknown:?}");
     sandbox.stop();
     assert_eq!(rulings(&sandbox).len(), 1, "the takeover alone");
+}
+
+#[test]
+fn ten_cards_are_on_a_page_of_paper_whatever_the_names_and_everybody_can_read_them() {
+    let Some(browser) = Browser::start() else { return };
+    let mut sandbox = Sandbox::new();
+    let mut folder = Folder::new();
+    let names = [
+        "<script>document.title = 'broken'</script>".to_owned(),
+        "محمد عبد الله".into(),
+        "\u{202e}desrever".into(),
+        "Long ".repeat(40),
+    ];
+    let rows = (101..127).map(|id| {
+        let name = names.get(id - 101).cloned().unwrap_or_else(|| format!("Entrant {id}"));
+        format!("{id},\"{name}\",\"{}\",A{id}\n", "Team ".repeat(30))
+    });
+    folder.entrants = format!("id,name,team,seat\n{}", rows.collect::<String>());
+    folder.write(&sandbox);
+    sandbox.once();
+    let printed = sandbox.run("event cards", &["--out", "cards.html"]);
+    assert_eq!(printed.code, Some(0), "{printed:?}");
+    browser.open(&format!("file://{}", sandbox.path("cards.html").display()));
+    assert_eq!(browser.count("li"), 26);
+    assert_eq!(browser.script("return document.title"), "Cards: Open");
+    assert_eq!(browser.pdf().pages(), 3);
+    // Each code is shown whole, though all above it is long.
+    let is_whole = "return [...document.querySelectorAll('li')].every((card) => {
+        const [outer, inner] = [card, card.querySelector('.code')].map((it) => it.getBoundingClientRect());
+        return inner.bottom <= outer.bottom && inner.right <= outer.right && inner.height > 0;
+    })";
+    assert_eq!(browser.script(is_whole), true);
+    for medium in Medium::ALL {
+        browser.show(medium);
+        let Some(found) = browser.axe() else { return };
+        assert_eq!(found, [""; 0], "{medium:?}");
+    }
+    assert_eq!(browser.console(), [""; 0]);
 }
