@@ -25,10 +25,10 @@ html { background: #fff; color: #000; font: 11pt/1.3 system-ui, sans-serif; }
 body { margin: 0 auto; max-width: 190mm; }
 h1 { font-size: 12pt; margin: 0 0 4mm; }
 ul { display: grid; grid-template-columns: 1fr 1fr; list-style: none; margin: 0; padding: 0; }
-li { border: .3mm dashed #000; break-inside: avoid; height: 54mm; overflow: hidden; padding: 5mm; }
+li { border: .3mm dashed #000; break-inside: avoid; height: 54mm; overflow: hidden; padding: 4mm 5mm; }
 p { margin: 0 0 1mm; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .name { font-size: 14pt; font-weight: 700; }
-.code { font: 700 20pt/1.6 ui-monospace, monospace; letter-spacing: .05em; }
+.code { font: 700 20pt/1.5 ui-monospace, monospace; letter-spacing: .05em; }
 .note { font-size: 9pt; white-space: normal; }
 @media print { h1 { clip-path: inset(50%); height: 1px; overflow: hidden; position: absolute; width: 1px; } }
 ";

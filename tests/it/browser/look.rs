@@ -1,9 +1,37 @@
 //! Pictures of pages, and pages on paper.
 
-use super::Browser;
+use super::{Browser, Medium};
 use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+
+/// The variable with the folder for pictures. Without it none are made.
+pub const SCREENSHOTS: &str = "GRIDMARK_TEST_SCREENSHOTS";
 
 impl Browser {
+    /// Nothing is wrong with the page on a light screen, a dark one and paper, and nothing is on the console.
+    /// Its pictures are `NAME-light.png` and so on.
+    #[track_caller]
+    pub fn assert_good(&self, name: &str) {
+        for (medium, shown) in
+            [(Medium::Paper, "paper"), (Medium::Dark, "dark"), (Medium::Light, "light")]
+        {
+            self.show(medium);
+            self.picture(&format!("{name}-{shown}"));
+            let found = self.axe().unwrap_or_default();
+            assert_eq!(found, [""; 0], "{name}, {shown}");
+        }
+        assert_eq!(self.console(), [""; 0], "{name}");
+    }
+
+    /// Saves a picture of the whole page as `NAME.png`, if pictures are asked for.
+    #[track_caller]
+    pub fn picture(&self, name: &str) {
+        let Some(folder) = std::env::var_os(SCREENSHOTS).map(PathBuf::from) else { return };
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(format!("{name}.png")), self.png()).unwrap();
+    }
+
     /// A picture of the whole page as it is shown now.
     #[track_caller]
     pub fn png(&self) -> Vec<u8> {

@@ -16,6 +16,8 @@ mod look;
 mod process;
 mod site;
 
+pub use look::SCREENSHOTS;
+
 use crate::kit::{DEADLINE, PAUSE};
 use client::Client;
 use process::Process;
@@ -288,8 +290,4 @@ pub enum Medium {
     Light,
     Dark,
     Paper,
-}
-
-impl Medium {
-    pub const ALL: [Medium; 3] = [Medium::Light, Medium::Dark, Medium::Paper];
 }
