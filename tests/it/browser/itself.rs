@@ -1,6 +1,6 @@
 //! The browser itself, on pages of which is known what is wrong with them.
 
-use super::process::is_used;
+use super::process::{clear, is_used};
 use super::site::Site;
 use super::{Browser, Medium};
 use std::fs;
@@ -33,6 +33,11 @@ const SCRIPT: &str = "
     by('drop').addEventListener('dragover', (event) => event.preventDefault());
     by('drop').addEventListener('drop', async (event) => {
         event.preventDefault();
+        const entry = event.dataTransfer.items[0].webkitGetAsEntry();
+        if (entry.isDirectory) {
+            entry.createReader().readEntries((all) => by('drop').textContent = 'a folder of ' + all.length);
+            return;
+        }
         const texts = [...event.dataTransfer.files].map(async (file) =>
             file.name + ' ' + await file.text() + ' trusted ' + event.isTrusted);
         by('drop').textContent = (await Promise.all(texts)).join(', ');
@@ -119,7 +124,7 @@ fn clicks_text_and_keys_arrive() {
 }
 
 #[test]
-fn files_that_are_dropped_arrive() {
+fn files_and_folders_that_are_dropped_arrive() {
     let Some(browser) = Browser::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let files = ["first.txt", "second é.txt"].map(|name| folder.path().join(name));
@@ -130,6 +135,8 @@ fn files_that_are_dropped_arrive() {
     browser.open(&site.url());
     browser.drop_files("#drop", &files.each_ref().map(|file| file.as_path()));
     browser.wait_for_text("first.txt bytes of first.txt trusted true, second é.txt bytes");
+    browser.drop_files("#drop", &[folder.path()]);
+    browser.wait_for_text("a folder of 2");
 }
 
 #[test]
@@ -208,4 +215,18 @@ fn it_ends_with_a_test_that_fails_and_leaves_nothing_behind() {
     let message = message.downcast_ref::<String>().unwrap();
     assert!(message.contains("'No.such' wasn't found"), "{message}");
     assert!(!is_used(&folder) && !folder.exists(), "{folder:?}");
+}
+
+#[test]
+fn it_ends_with_a_test_run_that_is_killed() {
+    // What is killed has no time for anything: its thread just ends.
+    let killed = std::thread::spawn(|| {
+        let Browser { client, process, _place } = Browser::start()?;
+        let folder = process.folder().to_owned();
+        assert!(is_used(&folder));
+        std::mem::forget((client, process));
+        Some((folder, _place))
+    });
+    let Some((folder, _place)) = killed.join().unwrap() else { return };
+    assert!(clear(&folder), "it still runs");
 }

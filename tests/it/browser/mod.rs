@@ -20,7 +20,7 @@ pub use look::SCREENSHOTS;
 
 use crate::kit::{DEADLINE, PAUSE};
 use client::Client;
-use process::Process;
+use process::{Place, Process};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -41,14 +41,16 @@ pub struct Browser {
     client: Client,
     // Behind the client, so that the session has ended before the processes are killed.
     process: Process,
+    _place: Place,
 }
 
 impl Browser {
     /// A new one, with an empty page; none where Chromium is missing. Waits until there is a place for it.
     pub fn start() -> Option<Browser> {
+        let place = Place::wait();
         let mut process = Process::start()?;
         let client = process.session();
-        let browser = Browser { client, process };
+        let browser = Browser { client, process, _place: place };
         browser.resize(1280, 800);
         Some(browser)
     }
@@ -201,7 +203,7 @@ impl Browser {
         self.wait_until(&format!("{text:?} is on the page"), || self.text().contains(text));
     }
 
-    /// Drops files from the system's disk onto the first element that fits a CSS selector, as a hand would.
+    /// Drops files or folders of the system onto the first element that fits a CSS selector, as a hand would.
     #[track_caller]
     pub fn drop_files(&self, selector: &str, files: &[&Path]) {
         let element = self.find(selector);

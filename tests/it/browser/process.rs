@@ -21,10 +21,10 @@ static RUNNING: Mutex<usize> = Mutex::new(0);
 static ENDED: Condvar = Condvar::new();
 
 /// One of the places for browsers, for as long as this value exists.
-struct Place;
+pub(super) struct Place;
 
 impl Place {
-    fn wait() -> Place {
+    pub(super) fn wait() -> Place {
         let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let mut running = ENDED
             .wait_while(running, |running| *running >= BROWSERS_MAX)
@@ -45,20 +45,19 @@ impl Drop for Place {
 pub(super) struct Process {
     child: Child,
     folder: Option<TempDir>,
-    _place: Place,
 }
 
 impl Process {
     /// Starts a driver; none where it or Chromium is missing.
     pub(super) fn start() -> Option<Process> {
-        if !programs(&["chromium", "chromedriver"]) {
+        if !programs(&["chromium", "chromedriver", "setpriv"]) {
             return None;
         }
-        let place = Place::wait();
         let folder = tempfile::Builder::new().prefix("gridmark-test-").tempdir().unwrap();
         let log = File::create(folder.path().join("log")).unwrap();
-        let child = Command::new(find_program("chromedriver").unwrap())
-            .arg("--port=0")
+        // It ends with the thread that starts it, and so also if the test run is interrupted or killed.
+        let child = Command::new(find_program("setpriv").unwrap())
+            .args(["--pdeathsig", "KILL", "chromedriver", "--port=0"])
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .envs([("LANG", "C.UTF-8"), ("TZ", "UTC")])
@@ -70,7 +69,7 @@ impl Process {
             .stderr(log)
             .spawn()
             .unwrap();
-        Some(Process { child, folder: Some(folder), _place: place })
+        Some(Process { child, folder: Some(folder) })
     }
 
     /// Where everything of the browser lies.
@@ -145,16 +144,26 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
-        // A process that is being killed may still create a file.
-        let folder = self.folder.take().map(TempDir::keep);
-        let start = Instant::now();
-        while folder.as_ref().is_some_and(|folder| folder.exists() || is_used(folder)) {
-            let _ = folder.as_ref().map(fs::remove_dir_all);
-            if start.elapsed() > DEADLINE {
-                break;
-            }
-            std::thread::sleep(PAUSE);
+        if let Some(folder) = self.folder.take() {
+            clear(&folder.keep());
         }
+    }
+}
+
+/// Removes the folder of a browser once that has ended: a process that is being killed may still create a
+/// file. Whether it has ended.
+pub(super) fn clear(folder: &Path) -> bool {
+    let start = Instant::now();
+    loop {
+        let is_running = is_used(folder);
+        let _ = fs::remove_dir_all(folder);
+        if !is_running && !folder.exists() {
+            return true;
+        }
+        if start.elapsed() > DEADLINE {
+            return false;
+        }
+        std::thread::sleep(PAUSE);
     }
 }
 

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 pub const NOBODY: u32 = 65_534;
 
 /// Programs that not every machine has, and how to get them.
-const PROGRAMS: [(&str, &str); 22] = [
+const PROGRAMS: [(&str, &str); 23] = [
     ("amtool", "apt-get install prometheus-alertmanager"),
     ("bash", "apt-get install bash"),
     ("cargo-deb", "cargo install cargo-deb@3.8.0 --locked"),
@@ -31,6 +31,7 @@ const PROGRAMS: [(&str, &str); 22] = [
     ("prometheus", "apt-get install prometheus"),
     ("prometheus-alertmanager", "apt-get install prometheus-alertmanager"),
     ("promtool", "apt-get install prometheus"),
+    ("setpriv", "apt-get install util-linux"),
     ("strace", "apt-get install strace"),
     ("systemd-analyze", "apt-get install systemd"),
     ("systemd-sysusers", "apt-get install systemd"),
