@@ -8,7 +8,8 @@ use criterion::{BenchmarkGroup, Criterion, SamplingMode, Throughput};
 use gridmark_core::Kind;
 use gridmark_core::board::{Grid, Mark};
 use gridmark_core::format::{Found, Limits, Reader, classic};
-use gridmark_core::judge::{Judge, Tier, kernel};
+use gridmark_core::generate::Layout;
+use gridmark_core::judge::{Against, Judge, Tier, kernel};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -31,6 +32,9 @@ const FAULTY: f64 = 0.05;
 /// What the best tier must reach: the benchmark, and its speed as a part of the speed of adding up.
 const GOALS: [(&str, f64); 3] =
     [("classic/memory", 0.7), ("hexudoku/text", 0.12), ("killer/text", 0.06)];
+
+/// What judging entries against their puzzle must reach, as a part of the speed of judging them by themselves.
+const ENTRIES_GOAL: f64 = 1.0;
 
 /// Reads the whole text, and marks its cases if there is a judge.
 fn grade(work: &Work, judge: Option<Judge>, found: &mut Found, marks: &mut Vec<Mark>) -> Answers {
@@ -121,6 +125,41 @@ impl Bench<'_> {
         }
     }
 
+    /// Entries for a registered puzzle: judged against it, and by what they bring along; and as grids by themselves.
+    fn entries(&mut self, kind: Kind) {
+        let count = |against: &Against, text: &[u8]| {
+            let mut answers = Answers::default();
+            for entry in against.entries(text, Limits::default()) {
+                answers.cases += 1;
+                add(&mut answers, &entry.mark);
+            }
+            answers
+        };
+        let (puzzle, work, foreign) = Work::entries(kind, Layout::Own, FAULTY, self.text_bytes);
+        let against = Against::new(puzzle);
+        let (mut found, mut marks) = (Found::default(), Vec::new());
+        // A block with another given is right by itself; a cage with another total is not.
+        let kept = if kind == Kind::Classic { foreign } else { 0 };
+        let by_itself = Answers { correct: work.expected.correct + kept, ..work.expected };
+        self.group.throughput(Throughput::ElementsAndBytes {
+            elements: work.expected.cases,
+            bytes: work.text.len() as u64,
+        });
+        let judge = Some(Judge::new(Tier::best()));
+        self.run("entries/by-themselves", || {
+            assert_eq!(grade(&work, judge, &mut found, &mut marks), by_itself);
+        });
+        self.run("entries/against", || assert_eq!(count(&against, &work.text), work.expected));
+        for layout in [Layout::Rows, Layout::Line] {
+            let (_, work, _) = Work::entries(kind, layout, FAULTY, self.text_bytes);
+            self.run(&format!("{}/sum", layout.word()), || {
+                black_box(sum(black_box(&work.text)));
+            });
+            let name = format!("{}/against", layout.word());
+            self.run(&name, || assert_eq!(count(&against, &work.text), work.expected));
+        }
+    }
+
     /// From grids in memory, without text between them.
     fn memory(&mut self) {
         let work = Work::new(Kind::Classic, FAULTY, self.text_bytes);
@@ -164,6 +203,9 @@ pub fn run(plan: &Plan, page: &mut Page) {
         if plan.wants(&format!("{kind}/text")) {
             bench.text(kind);
         }
+        if kind != Kind::Hexudoku && plan.wants(&format!("{kind}/entries")) {
+            bench.entries(kind);
+        }
     }
     criterion.final_summary();
     report(&shortest, page);
@@ -174,6 +216,15 @@ fn report(shortest: &BTreeMap<String, Duration>, page: &mut Page) {
     for (name, took) in shortest {
         // `kind/from/what`
         let Some((from, what)) = name.rsplit_once('/') else { continue };
+        if let (Some(by_themselves), "against") =
+            (shortest.get(&format!("{from}/by-themselves")), what)
+            && by_themselves < &Duration::MAX
+        {
+            let ratio = by_themselves.as_secs_f64() / took.as_secs_f64();
+            let what = format!("{name} the puzzle / by what they bring along, speed");
+            page.add(what, ratio, "", Goal::AtLeast(ENTRIES_GOAL));
+            continue;
+        }
         let yardstick = shortest.get(&format!("{from}/sum"));
         let Some(yardstick) = yardstick.filter(|_| *took < Duration::MAX && what != "sum") else {
             continue;

@@ -1,7 +1,9 @@
 //! Cases to grade, with their correct answers.
 
+use gridmark::puzzle::certify::prove;
 use gridmark_core::Kind;
-use gridmark_core::generate::{Generator, Options};
+use gridmark_core::generate::{Entries, Generator, Layout, Options, Puzzles};
+use gridmark_core::puzzle::{Puzzle, Solutions};
 
 /// Bytes that are generated at most; longer texts repeat them.
 const BLOCK_BYTES: usize = 64 << 20;
@@ -31,6 +33,28 @@ impl Work {
         }
         let times = bytes.div_ceil(block.text.len());
         Work { kind, text: block.text.repeat(times), expected: block.expected.times(times as u64) }
+    }
+
+    /// A puzzle, and at least `bytes` bytes of entries for it in this layout, with the share `faulty` of wrong ones;
+    /// and how many of them are for another puzzle.
+    pub fn entries(kind: Kind, layout: Layout, faulty: f64, bytes: usize) -> (Puzzle, Work, u64) {
+        let mut proved =
+            |puzzle: &Puzzle| prove(puzzle, || false).unwrap_or(Solutions::Unproven(None));
+        let puzzle = Puzzles::new(kind, 3).next(&mut proved);
+        let options = Options { faulty, seed: 3, ..Options::default() };
+        let mut entries = Entries::new(puzzle.clone(), layout, &options).expect("a layout for it");
+        let (mut block, mut answers) = (Vec::new(), Vec::new());
+        while block.len() < bytes.min(BLOCK_BYTES) {
+            entries.append(100, &mut block, &mut answers);
+        }
+        let answers = String::from_utf8(answers).expect("answers are ASCII");
+        let count = |word| answers.lines().filter(|answer| *answer == word).count() as u64;
+        let cases = answers.lines().count() as u64;
+        let expected = Answers { cases, correct: count("correct"), filled: 0 };
+        let times = bytes.div_ceil(block.len());
+        let foreign = count("foreign-puzzle") * times as u64;
+        let work = Work { kind, text: block.repeat(times), expected: expected.times(times as u64) };
+        (puzzle, work, foreign)
     }
 
     /// Appends `cases` cases.

@@ -1,10 +1,11 @@
 //! `gridmark generate`: cases whose right answers are known.
 
 use super::Error;
+use super::puzzle::Reading;
 use crate::model::escape;
-use crate::puzzle::certify::prove;
+use crate::puzzle::certify::{Certificate, certify, prove};
 use gridmark_core::Kind;
-use gridmark_core::generate::{Generator, Options, Puzzles};
+use gridmark_core::generate::{Entries, Generator, Layout, Options, Puzzles};
 use gridmark_core::puzzle::text::{self, Format};
 use gridmark_core::puzzle::{Puzzle, Solutions};
 use std::cell::Cell;
@@ -12,6 +13,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// About how many cases are generated per write.
 const CASES_PER_WRITE: u64 = 512;
@@ -20,6 +22,8 @@ const SOLUTIONS_PER_BLOCK: u32 = 10;
 /// How many steps the proof of a puzzle may take; then one more cell is given. Counted, not timed, so
 /// that a seed gives the same puzzles on a slower machine. Most proofs take some hundred.
 const PROOF_STEPS_MAX: u32 = 20_000;
+/// How long the proof of a puzzle may take for which entries are made.
+const PROOF_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// The arguments of `gridmark generate`.
 #[derive(Debug, clap::Args)]
@@ -31,6 +35,10 @@ answers in a folder of their own:
 With --puzzle it makes puzzles with exactly one solution: a line each (classic), drawings with blank
 cells (killer), or boards of 16 rows (hexudoku). Their answers are the solutions.
 
+With --for it makes entries for a puzzle with exactly one solution, in a layout of your choice. Their
+answers are correct, wrong or foreign-puzzle; `gridmark grade --puzzle` judges them:
+  gridmark generate classic --for puzzle.sdk --cases 20 --faulty 0.5 --layout framed
+
 Existing files are never overwritten.")]
 pub struct Args {
     /// The kind of puzzle
@@ -39,7 +47,7 @@ pub struct Args {
     /// How many cases: diagrams, solutions or boards; with --puzzle, puzzles
     #[arg(long, value_name = "N")]
     cases: u64,
-    /// The share of wrong cases, from 0 to 1; for hexudoku, of boards that start with conflicts
+    /// The share of wrong cases, from 0 to 1; for hexudoku without --for, of boards that start with conflicts
     #[arg(long, value_name = "RATIO", default_value_t = 0.0, value_parser = ratio)]
     faulty: f64,
     /// The same seed gives the same bytes
@@ -48,6 +56,15 @@ pub struct Args {
     /// Make puzzles with exactly one solution, not work to grade
     #[arg(long, conflicts_with_all = ["faulty", "solutions_per_block"])]
     puzzle: bool,
+    /// Make entries for this puzzle: FILE#3 is the third of a file
+    #[arg(long = "for", value_name = "FILE", conflicts_with_all = ["puzzle", "solutions_per_block"])]
+    of: Option<PathBuf>,
+    /// How entries are written: own (as files of the kind), line, rows, spaced or framed
+    #[arg(long, value_name = "LAYOUT", default_value = "own", requires = "of",
+          value_parser = clap::value_parser!(Layout))]
+    layout: Layout,
+    #[command(flatten)]
+    reading: Reading,
     /// How many solutions a classic block has [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     solutions_per_block: Option<u32>,
@@ -82,9 +99,10 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     let solutions_per_block = args.solutions_per_block.unwrap_or(SOLUTIONS_PER_BLOCK);
     let options = Options { faulty: args.faulty, seed: args.seed, solutions_per_block };
     let writes = (CASES_PER_WRITE / u64::from(solutions_per_block)).max(1);
-    let (source, cases_per_write) = match args.puzzle {
-        true => (Source::Puzzles(Puzzles::new(args.kind, args.seed)), 1),
-        false => (
+    let (source, cases_per_write) = match &args.of {
+        Some(file) => (Source::Entries(entries(&args, file, &options)?), CASES_PER_WRITE),
+        None if args.puzzle => (Source::Puzzles(Puzzles::new(args.kind, args.seed)), 1),
+        None => (
             Source::Cases(Generator::new(args.kind, options)),
             writes * u64::from(solutions_per_block),
         ),
@@ -104,9 +122,33 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Entries for a puzzle, whose only solution is found first.
+fn entries(args: &Args, file: &Path, options: &Options) -> Result<Entries, Error> {
+    let shown = escape::path(file);
+    let usage = |message: String| Error::Usage(format!("{shown}: {message}"));
+    let puzzle = args.reading.one(file)?;
+    if puzzle.kind() != args.kind {
+        return Err(usage(format!(
+            "it is a puzzle of the kind {}, not {}",
+            puzzle.kind(),
+            args.kind
+        )));
+    }
+    let Ok(Certificate { solutions: Some(Solutions::One(only)), .. }) =
+        certify(&puzzle, PROOF_TIME_MAX)
+    else {
+        return Err(usage(
+            "it has no one solution that can be proved; see `gridmark puzzle certify`".into(),
+        ));
+    };
+    let puzzle = puzzle.with_key(&only).map_err(|why| usage(why.to_string()))?;
+    Entries::new(puzzle, args.layout, options).map_err(|why| usage(why.to_string()))
+}
+
 /// Where the text comes from.
 enum Source {
     Cases(Generator),
+    Entries(Entries),
     Puzzles(Puzzles),
 }
 
@@ -115,6 +157,7 @@ impl Source {
     fn append(&mut self, cases: u64, is_first: bool, text: &mut Vec<u8>, answers: &mut Vec<u8>) {
         match self {
             Source::Cases(generator) => generator.append(cases, text, answers),
+            Source::Entries(entries) => entries.append(cases, text, answers),
             Source::Puzzles(puzzles) => {
                 for number in 0..cases {
                     let is_first = is_first && number == 0;

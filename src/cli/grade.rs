@@ -90,17 +90,7 @@ impl Args {
     /// The puzzle that entries are judged by, if there is one, with its solution if that is the only one.
     fn against(&self) -> Result<Option<Against>, Error> {
         let Some(file) = &self.puzzle else { return Ok(None) };
-        let mut sources = self.reading.open(file)?;
-        if sources.len() != 1 {
-            let message = format!(
-                "{} holds {} puzzles: say which, as in {}#1",
-                escape::path(file),
-                sources.len(),
-                escape::path(file)
-            );
-            return Err(Error::Usage(message));
-        }
-        let mut puzzle = sources.remove(0).listed.puzzle;
+        let mut puzzle = self.reading.one(file)?;
         let usage = |why: gridmark_core::puzzle::Invalid| {
             Error::Usage(format!("{}: {why}", escape::path(file)))
         };

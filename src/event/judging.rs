@@ -214,16 +214,9 @@ impl Definitions {
         &self.against[owner.round][owner.puzzle]
     }
 
-    /// The grids of a file, at least one. What a ruling accepts is correct.
+    /// The grids of a file, at least one.
     fn entries(&self, owner: Owner, text: &[u8], rules: &Rules) -> Vec<judge::Entry> {
-        let against = self.against_of(owner);
-        let mut entries = against.entries(text, limits(rules));
-        for entry in &mut entries {
-            if entry.digits.as_ref().is_some_and(|digits| against.puzzle().accepts(digits)) {
-                entry.mark = Mark::Correct;
-            }
-        }
-        entries
+        self.against_of(owner).entries(text, limits(rules))
     }
 }
 
@@ -270,10 +263,10 @@ fn mark_of(against: &Against, entry: &judge::Entry, faults: &[Fault]) -> TryMark
             side,
         });
     }
-    let compared = entry.digits.as_ref().map(|digits| against.compare(digits)).unwrap_or_default();
     if correct {
-        return TryMark::Judged(Judged::correct(compared.cells, side));
+        return TryMark::Judged(Judged::correct(puzzle.open_cells(), side));
     }
+    let compared = entry.digits.as_ref().map(|digits| against.compare(digits)).unwrap_or_default();
     TryMark::Judged(Judged {
         correct,
         cells: compared.cells,

@@ -6,7 +6,7 @@ use crate::puzzle::{Limits, read};
 use gridmark_core::Kind;
 use gridmark_core::format::kind_by_name;
 use gridmark_core::puzzle::text::Listed;
-use gridmark_core::puzzle::{Alphabet, UnknownAlphabet};
+use gridmark_core::puzzle::{Alphabet, Puzzle, UnknownAlphabet};
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -73,6 +73,22 @@ impl Reading {
                 ))),
             },
         }
+    }
+
+    /// The only puzzle of `file`, or the one that it names.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Reading::open), or the file holds several.
+    pub(in crate::cli) fn one(self, file: &Path) -> Result<Puzzle, Error> {
+        let mut sources = self.open(file)?;
+        if sources.len() != 1 {
+            let (shown, count) = (escape::path(file), sources.len());
+            return Err(Error::Usage(format!(
+                "{shown} holds {count} puzzles: say which, as in {shown}#1"
+            )));
+        }
+        Ok(sources.remove(0).listed.puzzle)
     }
 
     /// The bytes of a file, or of standard input; one more than the limit at most.

@@ -14,6 +14,7 @@
 
 mod cages;
 mod classic;
+mod entries;
 mod grids;
 mod hexudoku;
 mod killer;
@@ -22,6 +23,7 @@ mod random;
 
 use crate::Kind;
 use alloc::vec::Vec;
+pub use entries::{Entries, Layout, UnknownLayout};
 use grids::Grids;
 pub use puzzles::Puzzles;
 use random::Random;
@@ -37,6 +39,14 @@ pub struct Options {
     /// Solutions in a classic block, from 1 (0 counts as 1). The last block of a call may be
     /// smaller.
     pub solutions_per_block: u32,
+}
+
+impl Options {
+    /// A case is faulty if 32 random bits are below this.
+    fn faulty_below(&self) -> u64 {
+        // A product with a power of two is exact; what is not a number becomes 0.
+        (self.faulty.clamp(0.0, 1.0) * 4_294_967_296.0) as u64
+    }
 }
 
 impl Default for Options {
@@ -82,11 +92,9 @@ impl Generator {
     pub fn new(kind: Kind, options: Options) -> Generator {
         let mut random = Random::new(options.seed);
         let grids = Grids::new(&mut random);
-        // A product with a power of two is exact; what is not a number becomes 0.
-        let faulty_below = (options.faulty.clamp(0.0, 1.0) * 4_294_967_296.0) as u64;
         Generator {
             kind,
-            sources: Sources { random, grids, faulty_below },
+            sources: Sources { random, grids, faulty_below: options.faulty_below() },
             solutions_per_block: options.solutions_per_block.max(1),
         }
     }

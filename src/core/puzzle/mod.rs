@@ -54,8 +54,6 @@ pub struct Puzzle {
     cage_of: Vec<Option<u8>>,
     task: Task,
     keys: Vec<Vec<u8>>,
-    /// Those of them that are accepted, whatever the rules say.
-    accepted: Vec<Vec<u8>>,
     marked: Vec<Cell>,
 }
 
@@ -170,7 +168,6 @@ impl Puzzle {
             cage_of: vec![None; size.cells()],
             task: Task::Solve,
             keys: Vec::new(),
-            accepted: Vec::new(),
             marked: Vec::new(),
         })
     }
@@ -234,14 +231,8 @@ impl Puzzle {
     pub fn accepting(mut self, digits: &[u8]) -> Result<Puzzle, Invalid> {
         self.check_completed(digits)?;
         self.keys.push(digits.to_vec());
-        self.accepted.push(digits.to_vec());
         self.check_task()?;
         Ok(self)
-    }
-
-    /// Whether these digits are accepted, whatever the rules say.
-    pub fn accepts(&self, digits: &[u8]) -> bool {
-        self.accepted.iter().any(|accepted| accepted == digits)
     }
 
     /// The same puzzle with these marked cells in place of those that it had: the entry is their
@@ -346,6 +337,11 @@ impl Puzzle {
         &self.givens
     }
 
+    /// How many cells are to be filled.
+    pub fn open_cells(&self) -> u32 {
+        self.givens.iter().filter(|given| **given == 0).count() as u32
+    }
+
     /// Its cages, in the order of their first cells; a cell may be in none. Empty unless it is a
     /// killer.
     pub fn cages(&self) -> &[Cage] {
@@ -377,8 +373,8 @@ impl Puzzle {
         self.task
     }
 
-    /// The solutions that are known: completed boards in reading order, none of which breaks a
-    /// rule. They need not be all there are.
+    /// The solutions that are known: completed boards in reading order. They need not be all there are. None
+    /// breaks a rule, but for those that are [accepted](Puzzle::accepting) all the same.
     pub fn keys(&self) -> &[Vec<u8>] {
         &self.keys
     }

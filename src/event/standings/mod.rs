@@ -384,7 +384,7 @@ impl Standings {
     fn mark(&self, round: usize, puzzle: usize, mark: TryMark, ruled: Option<bool>) -> TryMark {
         let Some(correct) = ruled else { return mark };
         let puzzle = &self.event.rounds[round].puzzles[puzzle].puzzle;
-        let cells = puzzle.givens().iter().filter(|given| **given == 0).count() as u32;
+        let cells = puzzle.open_cells();
         let side = puzzle.size().side() as u32;
         let nothing = scoring::Judged { cells, side, ..Default::default() };
         TryMark::Judged(match mark {

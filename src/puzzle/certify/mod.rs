@@ -75,7 +75,9 @@ fn check(puzzle: &Puzzle, solutions: Solutions) -> Result<Solutions, Contradicti
     if differ && are_right && has_keys { Ok(solutions) } else { Err(Contradiction) }
 }
 
-/// Whether the judge of entries calls this board right.
+/// Whether the judge of entries calls this board right, by the rules alone.
 fn is_right(puzzle: &Puzzle, board: &[u8]) -> bool {
-    Against::new(puzzle.clone()).digits(board).0 == Mark::Correct
+    let asked = Puzzle::new(puzzle.alphabet(), puzzle.givens())
+        .and_then(|asked| asked.with_cages(puzzle.cages().to_vec()));
+    asked.is_ok_and(|asked| Against::new(asked).digits(board).0 == Mark::Correct)
 }

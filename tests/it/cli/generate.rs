@@ -102,6 +102,8 @@ fn nonsense_options_are_refused() {
         (&["--solutions-per-block", "0"], "0 is not in 1..=10000"),
         (&["--puzzle", "--faulty", "0.5"], "cannot be used with"),
         (&["--puzzle", "--solutions-per-block", "2"], "cannot be used with"),
+        (&["--for", "p.sdm", "--puzzle"], "cannot be used with"),
+        (&["--layout", "rows"], "--for <FILE>"),
     ] {
         let folder = folder();
         let done = gridmark(folder.path(), &[&make[..], arguments].concat(), "");
@@ -109,6 +111,69 @@ fn nonsense_options_are_refused() {
         assert!(done.stderr.contains(said), "{arguments:?}: {}", done.stderr);
         assert!(files(folder.path()).is_empty(), "{arguments:?}");
     }
+}
+
+#[test]
+fn entries_for_a_puzzle_are_graded_as_their_answers_say() {
+    for kind in ["classic", "killer", "hexudoku"] {
+        let folder = folder();
+        let run = |line: &str, input: &str| {
+            gridmark(folder.path(), &line.split(' ').collect::<Vec<_>>(), input)
+        };
+        let puzzle = run(&format!("generate {kind} --puzzle --cases 1 --seed 5"), "");
+        std::fs::write(folder.path().join("p.txt"), puzzle.stdout).unwrap();
+        for layout in ["own", "line", "rows", "spaced", "framed"] {
+            let make = format!(
+                "generate {kind} --for p.txt --cases 24 --files 4 --faulty 0.5 --layout {layout} --seed 2 \
+                 --into {layout} --answers answers-{layout}"
+            );
+            let made = run(&make, "");
+            if kind == "hexudoku" && ["spaced", "framed"].contains(&layout) {
+                assert_eq!(made.code, Some(2));
+                assert!(made.stderr.contains("are for 9x9; use rows or line"), "{}", made.stderr);
+                continue;
+            }
+            assert_eq!((made.code, made.stderr.as_str()), (Some(0), ""));
+            for number in 1..=4 {
+                let name = format!("p000{number}.txt");
+                let graded = run(
+                    &format!("grade --puzzle p.txt {layout}/{name} --csv rows-{layout}-{name}"),
+                    "",
+                );
+                assert_eq!(graded.code, Some(1), "{}", graded.stderr);
+                let read =
+                    |path: String| std::fs::read_to_string(folder.path().join(path)).unwrap();
+                let answers = read(format!("answers-{layout}/{name}.out"));
+                let rows = read(format!("rows-{layout}-{name}"));
+                let found = rows.lines().skip(1).map(|row| {
+                    let cells: Vec<&str> = row.split(',').collect();
+                    if cells[8] == "foreign-puzzle" { cells[8] } else { cells[4] }
+                });
+                assert_eq!(
+                    found.collect::<Vec<_>>(),
+                    answers.lines().collect::<Vec<_>>(),
+                    "{rows}"
+                );
+            }
+        }
+        let other = if kind == "killer" { "classic" } else { "killer" };
+        let refused = run(&format!("generate {other} --for p.txt --cases 1"), "");
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
+        assert_eq!(
+            refused.stderr,
+            format!("gridmark: p.txt: it is a puzzle of the kind {kind}, not {other}\n")
+        );
+    }
+}
+
+#[test]
+fn entries_need_a_puzzle_with_one_solution() {
+    let folder = folder();
+    std::fs::write(folder.path().join("p.txt"), format!("12{}\n", ".".repeat(79))).unwrap();
+    let make = ["generate", "classic", "--for", "p.txt", "--cases", "1"];
+    let refused = gridmark(folder.path(), &make, "");
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("p.txt: it has no one solution"), "{}", refused.stderr);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Entries judged against their puzzle, compared with a naive judge, and `gridmark grade --puzzle`.
 
 use gridmark_core::Kind;
-use gridmark_core::board::{Alphabet, Mark, Size, Verdict};
+use gridmark_core::board::{Alphabet, Fault, Mark, Size, Verdict};
 use gridmark_core::format::Limits;
+use gridmark_core::generate::{Entries, Layout, Options};
 use gridmark_core::judge::Against;
 use gridmark_core::puzzle::Puzzle;
 use proptest::prelude::*;
@@ -106,6 +107,50 @@ proptest! {
         prop_assert_eq!(compared.wrong_cells, Some(differ.count() as u32));
         let blank = cells().filter(|cell| digits[*cell] == 0).count();
         prop_assert_eq!((compared.cells, compared.blank_cells), (cells().count() as u32, blank as u32));
+    }
+
+    /// What is known of a puzzle makes judging faster and changes no mark: its solution, and its drawing.
+    #[test]
+    fn entries_have_the_marks_that_they_are_generated_with_however_they_are_judged(
+        kind in prop::sample::select(Kind::ALL.to_vec()),
+        layout in prop::sample::select(Layout::ALL.to_vec()),
+        seed in 0u64..1000,
+        crlf in any::<bool>(),
+        damage in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
+    ) {
+        let (puzzle, solution) = puzzle_and_solution(kind, seed % 8);
+        prop_assume!(layout.is_for(puzzle.size()));
+        let known = puzzle.clone().with_key(&solution).unwrap();
+        let options = Options { faulty: 0.6, seed, ..Options::default() };
+        let (mut text, mut answers) = (Vec::new(), Vec::new());
+        Entries::new(known.clone(), layout, &options).unwrap().append(6, &mut text, &mut answers);
+        let mut text = String::from_utf8(text).unwrap();
+        if crlf {
+            text = text.replace('\n', "\r\n");
+        }
+        let word = |mark: &Mark| match mark {
+            Mark::Wrong(faults) if matches!(faults[..], [Fault::ForeignPuzzle(_)]) => "foreign-puzzle",
+            mark => mark.verdict().word(),
+        };
+        let (known, unknown) = (Against::new(known), Against::new(puzzle));
+        let found = marks(&known, &text);
+        let words: Vec<&str> = found.iter().map(word).collect();
+        let answers = String::from_utf8(answers).unwrap();
+        prop_assert_eq!(words, answers.lines().collect::<Vec<_>>(), "{}", text);
+        prop_assert_eq!(&marks(&unknown, &text), &found, "{}", text);
+        // A blank behind the first line of a drawing does not count, and makes it an irregular one.
+        let irregular = text.replace("---+\n+", "---+ \n+").replacen("---+\n", "---+ \n", 1);
+        prop_assert_eq!(marks(&unknown, &irregular), found, "{}", irregular);
+        if let Some((place, byte)) = damage {
+            let mut bytes = text.into_bytes();
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+            let marks = |against: &Against| {
+                let entries = against.entries(&bytes, Limits::default());
+                entries.into_iter().map(|entry| entry.mark).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(marks(&known), marks(&unknown));
+        }
     }
 
     #[test]

@@ -28,6 +28,13 @@ pub struct Solution {
     pub characters: Vec<(u8, char)>,
 }
 
+impl Solution {
+    /// A solution with these cells, in rows of the proper length.
+    pub fn of(cells: Grid) -> Solution {
+        Solution { cells, long_rows: [0; 9], characters: Vec::new() }
+    }
+}
+
 /// Reads the text of one solution, its nine rows. Any bytes are a solution, if a wrong one.
 ///
 /// ```

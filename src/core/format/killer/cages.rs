@@ -173,7 +173,7 @@ pub struct Totals<'a> {
 }
 
 impl<'a> Totals<'a> {
-    pub(super) fn new(text: &'a [u8]) -> Totals<'a> {
+    pub(crate) fn new(text: &'a [u8]) -> Totals<'a> {
         Totals { text }
     }
 

@@ -5,8 +5,11 @@
 
 use super::{Against, Digits, unreadable};
 use crate::Kind;
-use crate::board::{Alphabet, Cell, Fault, Found as FoundInCell, Mark, Size, UnreadableCode};
+use crate::board::{
+    Alphabet, CELLS_9, Cell, Fault, Found as FoundInCell, Grid, Mark, Size, UnreadableCode,
+};
 use crate::format::bare;
+use crate::format::classic::Solution;
 use crate::format::detect::{encoding, kind_by_line};
 use crate::format::lines::{integer, is_blank, next_line, trim_end, trim_start, without_marks};
 use crate::format::quote::Quoted;
@@ -29,7 +32,7 @@ pub struct Entry {
     pub line: u64,
     /// Its mark.
     pub mark: Mark,
-    /// Its digits, if it is a whole board that was judged.
+    /// Its digits, if it is a whole board that is wrong.
     pub digits: Option<Digits>,
 }
 
@@ -59,14 +62,13 @@ impl Against {
             return self.each_line(text, |content, line| number(content, line, filled.into()));
         }
         if !self.puzzle.marked().is_empty() {
-            let (mark, digits) = self.grid(text, 1);
-            return match digits {
-                Some(digits) if !matches!(mark, Mark::Unreadable(_)) => {
+            return match self.read_grid(text, 1) {
+                Ok(digits) => {
                     let marked = self.puzzle.marked().iter();
                     let found = marked.map(|cell| digits[cell.index(self.puzzle.size())]).collect();
                     one(self.marked(found))
                 }
-                _ => self.each_line(text, |content, line| self.marked_line(content, line)),
+                Err(_) => self.each_line(text, |content, line| self.marked_line(content, line)),
             };
         }
         let own = match (kind_by_line(trim_end(first.content)), self.puzzle.size()) {
@@ -93,7 +95,12 @@ impl Against {
                 CaseText::Killer => self.diagram(content, case.line),
                 CaseText::Classic { puzzle } => {
                     let givens = &found.puzzles[*puzzle].givens;
-                    self.solution(&classic::solution(content), givens)
+                    let is_key = plain_rows(content).is_some_and(|(cells, ..)| self.is_key(&cells));
+                    if is_key && self.givens.as_ref() == Some(givens) {
+                        (Mark::Correct, None)
+                    } else {
+                        self.solution(&classic::solution(content), givens)
+                    }
                 }
                 CaseText::Hexudoku => match boards::board(content, case.line) {
                     Ok(board) => self.board(&board),
@@ -121,18 +128,26 @@ impl Against {
                 line += blank.number + 1;
                 continue;
             }
-            let (bytes, taken) = match self.puzzle.size() {
-                Size::Nine => match bare::recognise(rest) {
-                    Some(grid) => (grid.bytes, grid.lines),
-                    None => until_blank(rest),
-                },
-                Size::Sixteen => rows_of_16(rest),
-            };
-            let (mark, digits) = self.grid(&rest[..bytes], line);
+            let (bytes, taken, (mark, digits)) = self.first_grid(rest, line);
             entries.push(Entry { line, mark, digits });
             (at, line) = (at + bytes, line + taken);
         }
         entries
+    }
+
+    /// How many bytes and lines the grid takes with which `text` begins, in line `line` of the file, and its mark.
+    fn first_grid(&self, text: &[u8], line: u64) -> (usize, u64, (Mark, Option<Digits>)) {
+        if let (Some(givens), Some((cells, bytes, lines))) = (&self.givens, plain_grid(text)) {
+            return (bytes, lines, self.mark_9(&Solution::of(cells), givens));
+        }
+        let (bytes, lines) = match self.puzzle.size() {
+            Size::Nine => match bare::recognise(text) {
+                Some(grid) => (grid.bytes, grid.lines),
+                None => until_blank(text),
+            },
+            Size::Sixteen => rows_of_16(text),
+        };
+        (bytes, lines, self.grid(&text[..bytes], line))
     }
 
     fn each_line(&self, text: &[u8], mark: impl Fn(&[u8], u64) -> Mark) -> Vec<Entry> {
@@ -208,6 +223,45 @@ fn number(content: &[u8], line: u64, filled: u32) -> Mark {
             unreadable(UnreadableCode::BadCount, line, 1, message)
         }
     }
+}
+
+/// The completed 9x9 grid with which `text` begins, if it is written in nine rows of nine digits or on a line, with
+/// nothing between; and how many bytes and lines it takes.
+fn plain_grid(text: &[u8]) -> Option<(Grid, usize, u64)> {
+    let line = || {
+        let (cells, rest) = text.split_first_chunk::<CELLS_9>()?;
+        let end = match rest {
+            [b'\n', ..] => 1,
+            [b'\r', b'\n', ..] => 2,
+            _ => return None,
+        };
+        Some((*cells, CELLS_9 + end, 1))
+    };
+    let (cells, bytes, lines) = plain_rows(text).or_else(line)?;
+    let all_digits = cells.iter().fold(true, |all, cell| all & matches!(cell, b'1'..=b'9'));
+    all_digits.then_some((cells, bytes, lines))
+}
+
+/// The nine rows of nine bytes with which `text` begins, and how many bytes and lines they take. All end in LF, or
+/// all in CRLF.
+fn plain_rows(text: &[u8]) -> Option<(Grid, usize, u64)> {
+    match text.get(9)? {
+        b'\n' => rows_with_ends::<10>(text, b"\n"),
+        _ => rows_with_ends::<11>(text, b"\r\n"),
+    }
+}
+
+fn rows_with_ends<const PITCH: usize>(text: &[u8], end: &[u8]) -> Option<(Grid, usize, u64)> {
+    let rows = text.as_chunks::<PITCH>().0.first_chunk::<9>()?;
+    let mut cells = [0; CELLS_9];
+    for (row, cells) in rows.iter().zip(cells.as_chunks_mut::<9>().0) {
+        let (found, found_end) = row.split_first_chunk::<9>()?;
+        if found_end != end {
+            return None;
+        }
+        *cells = *found;
+    }
+    Some((cells, 9 * PITCH, 9))
 }
 
 /// A line of a text.

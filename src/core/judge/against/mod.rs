@@ -4,11 +4,17 @@
 //! entry are only compared: where they are not the registered ones, the entry is for another puzzle
 //! ([`Fault::ForeignPuzzle`]), and nothing else is said about it. What is judged is always the digits, by the
 //! registered givens and cages. Cages are compared, not walls: one that another way joins is harmless.
+//!
+//! Most entries are right, and most are written in the plainest way. So digits that are a known solution are
+//! correct at once, and a [drawing](drawing::Drawing) that repeats the registered one but for its digits has
+//! its cages. Everything else is read and explained by the general way, which gives the same marks.
 
+mod drawing;
 mod entries;
 #[cfg(test)]
 mod tests;
 
+use drawing::Drawing;
 pub use entries::Entry;
 
 use super::explain::{NO_CAGE, explain_classic, push_cage_faults};
@@ -44,8 +50,12 @@ pub struct Against {
     puzzle: Puzzle,
     /// The givens of a 9x9 puzzle, as text.
     givens: Option<Grid>,
+    /// The known solutions of a 9x9 puzzle, as text.
+    keys: Vec<Grid>,
     /// The cage of each cell, or [`NO_CAGE`].
     cage_of: [u8; CELLS_9],
+    /// How a killer is drawn, if it can be.
+    drawing: Option<Drawing>,
 }
 
 /// The digits of an entry in reading order, from 1; 0 where a cell holds none.
@@ -71,7 +81,9 @@ impl Against {
         for (cell, of) in cage_of.iter_mut().enumerate() {
             *of = puzzle.cage_of(cell).map_or(NO_CAGE, |cage| cage as u8);
         }
-        Against { givens: puzzle.grid(), cage_of, puzzle }
+        let keys = puzzle.keys().iter().filter_map(|key| <&Grid>::try_from(&key[..]).ok());
+        let keys = keys.map(|key| key.map(|digit| b'0' + digit)).collect();
+        Against { givens: puzzle.grid(), keys, cage_of, drawing: Drawing::of(&puzzle), puzzle }
     }
 
     /// The puzzle.
@@ -84,8 +96,9 @@ impl Against {
         let Some(givens) = &self.givens else {
             return (self.wrong_size(1), None);
         };
-        let differs = (0..CELLS_9).find(|cell| block[*cell] != givens[*cell]);
-        if let Some(cell) = differs {
+        if block != givens
+            && let Some(cell) = (0..CELLS_9).find(|cell| block[*cell] != givens[*cell])
+        {
             let given = |grid: &Grid| matches!(grid[cell], b'1'..=b'9').then(|| grid[cell] - b'0');
             return foreign(Difference::Given {
                 cell: Cell::of_9(cell),
@@ -102,6 +115,11 @@ impl Against {
         let Some(givens) = &self.givens else {
             return (self.wrong_size(line), None);
         };
+        if let Some(cells) =
+            self.drawing.as_ref().and_then(|it| it.repeated_by(text, &self.cage_of))
+        {
+            return self.mark_9(&Solution::of(cells), givens);
+        }
         let mut diagram = Diagram::default();
         if let Err(why) = killer::read_some_totals(text, line, &mut diagram) {
             return (Mark::Unreadable(Box::new(why)), None);
@@ -109,8 +127,7 @@ impl Against {
         if let Some(difference) = self.difference(&diagram) {
             return foreign(difference);
         }
-        let solution = Solution { cells: diagram.cells, long_rows: [0; 9], characters: Vec::new() };
-        self.mark_9(&solution, givens)
+        self.mark_9(&Solution::of(diagram.cells), givens)
     }
 
     /// Marks a hexudoku board, as it was read.
@@ -124,8 +141,7 @@ impl Against {
             (Some(givens), Ok(digits)) => {
                 let cells =
                     digits.map(|digit| if digit == 0 { b' ' } else { b'0'.wrapping_add(digit) });
-                let solution = Solution { cells, long_rows: [0; 9], characters: Vec::new() };
-                self.mark_9(&solution, givens)
+                self.mark_9(&Solution::of(cells), givens)
             }
             (None, _) if digits.len() == self.puzzle.size().cells() => {
                 self.mark_16(digits.to_vec())
@@ -136,13 +152,21 @@ impl Against {
 
     /// Marks the text of a grid by itself, whose first line is line `line` of the file.
     pub fn grid(&self, text: &[u8], line: u64) -> (Mark, Option<Digits>) {
+        match self.read_grid(text, line) {
+            Ok(digits) => self.digits(&digits),
+            Err(unreadable) => (unreadable, None),
+        }
+    }
+
+    /// The digits of a grid by itself, or why it cannot be read.
+    fn read_grid(&self, text: &[u8], line: u64) -> Result<Digits, Mark> {
         match text::read(text, Some(self.puzzle.alphabet()).filter(|_| self.givens.is_none())) {
             Ok(listed) => match &listed[..] {
-                [only] if only.puzzle.size() != self.puzzle.size() => (self.wrong_size(line), None),
-                [only] => self.digits(only.puzzle.givens()),
+                [only] if only.puzzle.size() != self.puzzle.size() => Err(self.wrong_size(line)),
+                [only] => Ok(only.puzzle.givens().to_vec()),
                 _ => {
                     let message = format!("expected one grid, found {}", listed.len());
-                    (unreadable(UnreadableCode::TrailingData, line, 1, message), None)
+                    Err(unreadable(UnreadableCode::TrailingData, line, 1, message))
                 }
             },
             Err(error) => {
@@ -157,9 +181,9 @@ impl Against {
                     })
                 };
                 if self.givens.is_none() && is_small() {
-                    return (self.wrong_size(line), None);
+                    return Err(self.wrong_size(line));
                 }
-                (unreadable(UnreadableCode::BadCharacter, line, column, error.message), None)
+                Err(unreadable(UnreadableCode::BadCharacter, line, column, error.message))
             }
         }
     }
@@ -200,7 +224,15 @@ impl Against {
         })
     }
 
+    /// Whether these cells are a known solution.
+    fn is_key(&self, cells: &Grid) -> bool {
+        self.keys.contains(cells)
+    }
+
     fn mark_9(&self, solution: &Solution, givens: &Grid) -> (Mark, Option<Digits>) {
+        if self.is_key(&solution.cells) && solution.long_rows == [0; 9] {
+            return (Mark::Correct, None);
+        }
         let mut faults = explain_classic(solution, givens);
         let cages = self.puzzle.cages().iter().map(|cage| {
             let first = cage.first();
@@ -208,10 +240,13 @@ impl Against {
         });
         push_cage_faults(&solution.cells, &self.cage_of, cages, &mut faults);
         let digit = |text: &u8| if matches!(text, b'1'..=b'9') { text - b'0' } else { 0 };
-        (super::wrong_or_correct(faults), Some(solution.cells.iter().map(digit).collect()))
+        marked(faults, || solution.cells.iter().map(digit).collect())
     }
 
     fn mark_16(&self, digits: Digits) -> (Mark, Option<Digits>) {
+        if self.puzzle.keys().contains(&digits) {
+            return (Mark::Correct, None);
+        }
         let (size, alphabet) = (Size::Sixteen, self.puzzle.alphabet());
         let mut faults = Vec::new();
         let blank = digits.iter().enumerate().filter(|(_, digit)| **digit == 0);
@@ -242,7 +277,7 @@ impl Against {
                 repeats: Repeats { counts, alphabet },
             }));
         }
-        (super::wrong_or_correct(faults), Some(digits))
+        marked(faults, || digits)
     }
 
     /// Compares an entry with the nearest solution that is known, on the cells that are to be filled.
@@ -268,11 +303,19 @@ impl Against {
             right
         });
         Compared {
-            cells: open().count() as u32,
+            cells: self.puzzle.open_cells(),
             blank_cells: open().filter(|cell| digits[*cell] == 0).count() as u32,
             wrong_cells: nearest.map(|key| wrong_in(key)),
             right_houses,
         }
+    }
+}
+
+/// The mark for these faults, and the digits if there are any.
+fn marked(faults: Vec<Fault>, digits: impl FnOnce() -> Digits) -> (Mark, Option<Digits>) {
+    match super::wrong_or_correct(faults) {
+        Mark::Correct => (Mark::Correct, None),
+        wrong => (wrong, Some(digits())),
     }
 }
 

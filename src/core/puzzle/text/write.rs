@@ -1,7 +1,8 @@
 //! Writes puzzles as text.
 
 use super::Listed;
-use crate::board::{CELLS_9, Cell, Size};
+use crate::board::{CELLS_9, Cell, Grid, Size};
+use crate::format::killer::Walls;
 use crate::puzzle::{Alphabet, Puzzle};
 use alloc::format;
 use alloc::string::String;
@@ -185,7 +186,16 @@ fn write_drawing(puzzle: &Puzzle, text: &mut String) -> Result<(), String> {
         }
         totals.push((first, total));
     }
-    let walls = puzzle.walls();
+    write_walls(&puzzle.walls(), &grid, text);
+    for (first, total) in totals {
+        // Writing to memory cannot fail.
+        let _ = writeln!(text, "{} {} {total}", first.row + 1, first.column + 1);
+    }
+    Ok(())
+}
+
+/// Writes the 19 lines of a drawing.
+pub(crate) fn write_walls(walls: &Walls, grid: &Grid, text: &mut String) {
     for row in 0..=9 {
         for column in 0..9 {
             let is_wall = row == 0 || row == 9 || walls.below[row - 1] >> column & 1 == 1;
@@ -204,9 +214,4 @@ fn write_drawing(puzzle: &Puzzle, text: &mut String) -> Result<(), String> {
         }
         text.push('\n');
     }
-    for (first, total) in totals {
-        // Writing to memory cannot fail.
-        let _ = writeln!(text, "{} {} {total}", first.row + 1, first.column + 1);
-    }
-    Ok(())
 }
