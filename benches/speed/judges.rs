@@ -129,10 +129,10 @@ impl Bench<'_> {
     fn entries(&mut self, kind: Kind) {
         let count = |against: &Against, text: &[u8]| {
             let mut answers = Answers::default();
-            for entry in against.entries(text, Limits::default()) {
+            against.each_entry(text, Limits::default(), |entry| {
                 answers.cases += 1;
                 add(&mut answers, &entry.mark);
-            }
+            });
             answers
         };
         let (puzzle, work, foreign) = Work::entries(kind, Layout::Own, FAULTY, self.text_bytes);

@@ -109,7 +109,6 @@ pub struct Entries {
     random: Random,
     /// An entry is wrong if 32 random bits are below this.
     faulty_below: u64,
-    is_first: bool,
 }
 
 impl Entries {
@@ -131,7 +130,7 @@ impl Entries {
             text::write(Format::Killer, &[puzzle.clone().into()])?;
         }
         let random = Random::new(options.seed);
-        Ok(Entries { puzzle, layout, random, faulty_below: options.faulty_below(), is_first: true })
+        Ok(Entries { puzzle, layout, random, faulty_below: options.faulty_below() })
     }
 
     /// Appends entries to `text`, and a line for each to `answers`: `correct`, `wrong` or `foreign-puzzle`.
@@ -142,7 +141,6 @@ impl Entries {
             let answer = self.append_one(defect, text);
             answers.extend_from_slice(answer.as_bytes());
             answers.push(b'\n');
-            self.is_first = false;
         }
     }
 
@@ -222,8 +220,7 @@ impl Entries {
                 let entry = Puzzle::new(alphabet, digits)
                     .and_then(|entry| entry.with_cages(brought.cages().to_vec()));
                 let written = entry.map(|entry| text::write(Format::Killer, &[entry.into()]));
-                let above = if self.is_first { "" } else { "\n" };
-                above.to_string() + &written.ok().and_then(Result::ok).unwrap_or_default()
+                written.ok().and_then(Result::ok).unwrap_or_default()
             }
             (Layout::Own, Kind::Hexudoku) => rows(&plain),
             (Layout::Line, _) => {

@@ -13,7 +13,7 @@ use crate::format::classic::Solution;
 use crate::format::detect::{encoding, kind_by_line};
 use crate::format::lines::{integer, is_blank, next_line, trim_end, trim_start, without_marks};
 use crate::format::quote::Quoted;
-use crate::format::{CaseText, Found, Limits, Reader, classic, hexudoku as boards};
+use crate::format::{Case, CaseText, Found, Limits, Puzzle, Reader, classic, hexudoku as boards};
 use crate::judge::hexudoku;
 use crate::puzzle::Task;
 use crate::puzzle::text::cells::is_frame;
@@ -24,6 +24,9 @@ use alloc::vec::Vec;
 
 /// What stands between the digits of marked cells.
 const SEPARATORS: &[u8] = b" \t,;|\xA0";
+
+/// How much of a file is looked through at a time, in bytes: as much as caches hold.
+const WINDOW_BYTES: usize = 1 << 20;
 
 /// One entry of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,39 +39,48 @@ pub struct Entry {
     pub digits: Option<Digits>,
 }
 
+impl Entry {
+    /// The only entry of a file.
+    fn first(mark: Mark) -> Entry {
+        Entry { line: 1, mark, digits: None }
+    }
+}
+
 impl Against {
-    /// Marks all entries of a file, at least one, in their order. The file is in memory as a whole.
+    /// The marks of all entries of a file, at least one, in their order. The file is in memory as a whole.
     pub fn entries(&self, text: &[u8], limits: Limits) -> Vec<Entry> {
-        let one = |mark| vec![Entry { line: 1, mark, digits: None }];
+        let mut entries = Vec::new();
+        self.each_entry(text, limits, |entry| entries.push(entry));
+        entries
+    }
+
+    /// Calls `each` with each of the [`entries`](Against::entries) of a file.
+    pub fn each_entry(&self, text: &[u8], limits: Limits, mut each: impl FnMut(Entry)) {
+        let unknown = |message| unreadable(UnreadableCode::UnknownFormat, 1, 1, message);
         if let Some(Err(name)) = encoding(text, true) {
             let message = format!(
                 "expected text in UTF-8 or ASCII, found {name}; save it as UTF-8 and hand it in again"
             );
-            return one(unreadable(UnreadableCode::UnknownFormat, 1, 1, message));
+            return each(Entry::first(unknown(message)));
         }
         let text = without_marks(text);
         let first = lines(text).find(|line| !is_blank(line.content));
         let Some(first) = first else {
-            return one(unreadable(
-                UnreadableCode::UnknownFormat,
-                1,
-                1,
-                "the file is empty".into(),
-            ));
+            return each(Entry::first(unknown("the file is empty".into())));
         };
         if self.puzzle.task() == Task::Larry {
             let board = self.puzzle.board();
             let filled = board.map_or(0, |mut board| hexudoku::fill(&mut board).filled);
-            return self.each_line(text, |content, line| number(content, line, filled.into()));
+            return each_line(text, |content, line| number(content, line, filled.into()), each);
         }
         if !self.puzzle.marked().is_empty() {
             return match self.read_grid(text, 1) {
                 Ok(digits) => {
                     let marked = self.puzzle.marked().iter();
                     let found = marked.map(|cell| digits[cell.index(self.puzzle.size())]).collect();
-                    one(self.marked(found))
+                    each(Entry::first(self.marked(found)));
                 }
-                Err(_) => self.each_line(text, |content, line| self.marked_line(content, line)),
+                Err(_) => each_line(text, |content, line| self.marked_line(content, line), each),
             };
         }
         let own = match (kind_by_line(trim_end(first.content)), self.puzzle.size()) {
@@ -79,46 +91,63 @@ impl Against {
             _ => None,
         };
         match own {
-            Some(kind) => self.cases(text, kind, limits),
-            None => self.grids(text),
+            Some(kind) => self.each_case(text, kind, limits, each),
+            None => self.each_grid(text, each),
         }
     }
 
     /// The cases of a file in the form of a kind.
-    fn cases(&self, text: &[u8], kind: Kind, limits: Limits) -> Vec<Entry> {
+    fn each_case(&self, text: &[u8], kind: Kind, limits: Limits, mut each: impl FnMut(Entry)) {
+        let mut reader = Reader::new(Some(kind), limits);
         let mut found = Found::default();
-        Reader::new(Some(kind), limits).read(text, true, &mut found);
-        let entries = found.cases.iter().map(|case| {
-            let content = &text[case.start..case.end];
-            let (mark, digits) = match &case.text {
-                CaseText::Unreadable(why) => (Mark::Unreadable(why.clone()), None),
-                CaseText::Killer => self.diagram(content, case.line),
-                CaseText::Classic { puzzle } => {
-                    let givens = &found.puzzles[*puzzle].givens;
-                    let is_key = plain_rows(content).is_some_and(|(cells, ..)| self.is_key(&cells));
-                    if is_key && self.givens.as_ref() == Some(givens) {
-                        (Mark::Correct, None)
-                    } else {
-                        self.solution(&classic::solution(content), givens)
-                    }
+        let (mut start, mut bytes) = (0, WINDOW_BYTES);
+        while start < text.len() {
+            let window = &text[start..];
+            let is_last = window.len() <= bytes;
+            let window = &window[..window.len().min(bytes)];
+            found.clear();
+            let consumed = reader.read(window, is_last, &mut found);
+            for case in &found.cases {
+                let (mark, digits) = self.case(window, case, &found.puzzles);
+                each(Entry { line: case.line, mark, digits });
+            }
+            if is_last {
+                break;
+            }
+            start += consumed;
+            // A case may be longer than a window.
+            bytes = if consumed == 0 { bytes * 2 } else { WINDOW_BYTES };
+        }
+    }
+
+    /// The mark of a case, as a reader found it in this window.
+    fn case(&self, window: &[u8], case: &Case, puzzles: &[Puzzle]) -> (Mark, Option<Digits>) {
+        let content = &window[case.start..case.end];
+        match &case.text {
+            CaseText::Unreadable(why) => (Mark::Unreadable(why.clone()), None),
+            CaseText::Killer => self.diagram(content, case.line),
+            CaseText::Classic { puzzle } => {
+                let givens = &puzzles[*puzzle].givens;
+                let is_key = self.keys_in_rows.iter().any(|key| key == content);
+                if is_key && self.givens.as_ref() == Some(givens) {
+                    (Mark::Correct, None)
+                } else {
+                    self.solution(&classic::solution(content), givens)
                 }
-                CaseText::Hexudoku => match boards::board(content, case.line) {
-                    Ok(board) => self.board(&board),
-                    // A grid by itself may begin with a row as this kind has it.
-                    Err(why) => match self.grid(content, case.line) {
-                        (Mark::Unreadable(_), _) => (Mark::Unreadable(Box::new(why)), None),
-                        read => read,
-                    },
+            }
+            CaseText::Hexudoku => match boards::board(content, case.line) {
+                Ok(board) => self.board(&board),
+                // A grid by itself may begin with a row as this kind has it.
+                Err(why) => match self.grid(content, case.line) {
+                    (Mark::Unreadable(_), _) => (Mark::Unreadable(Box::new(why)), None),
+                    read => read,
                 },
-            };
-            Entry { line: case.line, mark, digits }
-        });
-        entries.collect()
+            },
+        }
     }
 
     /// The grids of a file that holds nothing else.
-    fn grids(&self, text: &[u8]) -> Vec<Entry> {
-        let mut entries = Vec::new();
+    fn each_grid(&self, text: &[u8], mut each: impl FnMut(Entry)) {
         let (mut at, mut line) = (0, 1);
         while at < text.len() {
             let rest = &text[at..];
@@ -129,10 +158,9 @@ impl Against {
                 continue;
             }
             let (bytes, taken, (mark, digits)) = self.first_grid(rest, line);
-            entries.push(Entry { line, mark, digits });
+            each(Entry { line, mark, digits });
             (at, line) = (at + bytes, line + taken);
         }
-        entries
     }
 
     /// How many bytes and lines the grid takes with which `text` begins, in line `line` of the file, and its mark.
@@ -148,16 +176,6 @@ impl Against {
             Size::Sixteen => rows_of_16(text),
         };
         (bytes, lines, self.grid(&text[..bytes], line))
-    }
-
-    fn each_line(&self, text: &[u8], mark: impl Fn(&[u8], u64) -> Mark) -> Vec<Entry> {
-        let filled = lines(text).filter(|line| !is_blank(line.content));
-        let entry = |line: Line<'_>| {
-            let number = line.number + 1;
-            let mark = mark(trim_start(trim_end(line.content)), number);
-            Entry { line: number, mark, digits: None }
-        };
-        filled.map(entry).collect()
     }
 
     /// Marks a line with the digits of the marked cells.
@@ -207,6 +225,15 @@ impl Against {
             alphabet,
         });
         super::super::wrong_or_correct(blank.chain(wrong).collect())
+    }
+}
+
+/// The mark of each line of a file that is not blank.
+fn each_line(text: &[u8], mark: impl Fn(&[u8], u64) -> Mark, mut each: impl FnMut(Entry)) {
+    for line in lines(text).filter(|line| !is_blank(line.content)) {
+        let number = line.number + 1;
+        let mark = mark(trim_start(trim_end(line.content)), number);
+        each(Entry { line: number, mark, digits: None });
     }
 }
 

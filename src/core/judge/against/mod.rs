@@ -50,13 +50,17 @@ pub struct Against {
     puzzle: Puzzle,
     /// The givens of a 9x9 puzzle, as text.
     givens: Option<Grid>,
-    /// The known solutions of a 9x9 puzzle, as text.
+    /// The known solutions of a 9x9 puzzle, as text; and the same in rows that end in LF.
     keys: Vec<Grid>,
+    keys_in_rows: Vec<[u8; ROWS_BYTES]>,
     /// The cage of each cell, or [`NO_CAGE`].
     cage_of: [u8; CELLS_9],
     /// How a killer is drawn, if it can be.
     drawing: Option<Drawing>,
 }
+
+/// Bytes of nine rows that end in LF.
+const ROWS_BYTES: usize = 90;
 
 /// The digits of an entry in reading order, from 1; 0 where a cell holds none.
 pub type Digits = Vec<u8>;
@@ -82,8 +86,12 @@ impl Against {
             *of = puzzle.cage_of(cell).map_or(NO_CAGE, |cage| cage as u8);
         }
         let keys = puzzle.keys().iter().filter_map(|key| <&Grid>::try_from(&key[..]).ok());
-        let keys = keys.map(|key| key.map(|digit| b'0' + digit)).collect();
-        Against { givens: puzzle.grid(), keys, cage_of, drawing: Drawing::of(&puzzle), puzzle }
+        let keys: Vec<Grid> = keys.map(|key| key.map(|digit| b'0' + digit)).collect();
+        let keys_in_rows = keys.iter().map(|key| {
+            core::array::from_fn(|i| if i % 10 < 9 { key[i / 10 * 9 + i % 10] } else { b'\n' })
+        });
+        let (keys_in_rows, drawing) = (keys_in_rows.collect(), Drawing::of(&puzzle));
+        Against { givens: puzzle.grid(), keys, keys_in_rows, cage_of, drawing, puzzle }
     }
 
     /// The puzzle.

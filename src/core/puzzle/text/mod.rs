@@ -17,7 +17,6 @@ mod grids;
 mod killer;
 mod write;
 
-pub(crate) use write::write_walls;
 pub use write::{Format, UnknownFormat, WriteError, write};
 
 use super::{Alphabet, Invalid, Puzzle};

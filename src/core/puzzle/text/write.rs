@@ -1,8 +1,7 @@
 //! Writes puzzles as text.
 
 use super::Listed;
-use crate::board::{CELLS_9, Cell, Grid, Size};
-use crate::format::killer::Walls;
+use crate::board::{CELLS_9, Cell, Size};
 use crate::puzzle::{Alphabet, Puzzle};
 use alloc::format;
 use alloc::string::String;
@@ -186,16 +185,7 @@ fn write_drawing(puzzle: &Puzzle, text: &mut String) -> Result<(), String> {
         }
         totals.push((first, total));
     }
-    write_walls(&puzzle.walls(), &grid, text);
-    for (first, total) in totals {
-        // Writing to memory cannot fail.
-        let _ = writeln!(text, "{} {} {total}", first.row + 1, first.column + 1);
-    }
-    Ok(())
-}
-
-/// Writes the 19 lines of a drawing.
-pub(crate) fn write_walls(walls: &Walls, grid: &Grid, text: &mut String) {
+    let walls = puzzle.walls();
     for row in 0..=9 {
         for column in 0..9 {
             let is_wall = row == 0 || row == 9 || walls.below[row - 1] >> column & 1 == 1;
@@ -214,4 +204,9 @@ pub(crate) fn write_walls(walls: &Walls, grid: &Grid, text: &mut String) {
         }
         text.push('\n');
     }
+    for (first, total) in totals {
+        // Writing to memory cannot fail.
+        let _ = writeln!(text, "{} {} {total}", first.row + 1, first.column + 1);
+    }
+    Ok(())
 }
