@@ -59,18 +59,24 @@ pub(super) fn read(
         }
     }
     let mut rows = Vec::new();
+    // Counted on from record to record.
+    let (mut at, mut line) = (0, 1);
+    let mut line_of = |position: Option<&csv::Position>| {
+        let next = position.map_or(at, |position| at.max(position.byte() as usize));
+        line += line_at(&text.as_bytes()[at..], next - at) - 1;
+        at = next;
+        line
+    };
     for record in reader.records() {
         let record = match record {
             Ok(record) => record,
             Err(error) => {
-                let at = error.position().map_or(0, |position| position.byte() as usize);
-                let line = line_at(text.as_bytes(), at);
+                let line = line_of(error.position());
                 problems.add(file, Some(line), format!("this row cannot be read: {error}"));
                 continue;
             }
         };
-        let at = record.position().map_or(0, |position| position.byte() as usize);
-        let line = line_at(text.as_bytes(), at);
+        let line = line_of(record.position());
         if record.iter().all(|cell| cell.trim().is_empty()) {
             continue;
         }
