@@ -3,6 +3,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
+/// How many files of a folder come in one turn. Each folder that a batch is about costs something: it is opened
+/// and synced, and has a report. So a turn is more than a file, and still over in a moment.
+const FILES_A_TURN: usize = 16;
+
 /// What becomes of the file whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -72,27 +76,32 @@ impl<T> Turns<T> {
         self.len += 1;
     }
 
-    /// Takes out what `choose` says: one file of each folder in turn, until it stops or leaves one of each.
+    /// Takes out what `choose` says: some files of each folder in turn, until it stops or leaves one of each.
     pub fn take(&mut self, mut choose: impl FnMut(&T) -> Turn) -> Vec<T> {
         let mut taken = Vec::new();
         let mut left = Vec::new();
-        while let Some(folder) = self.folders.pop_front() {
+        let mut is_over = false;
+        while !is_over && let Some(folder) = self.folders.pop_front() {
             let Some(files) = self.files.get_mut(&folder) else { continue };
-            match files.front().map_or(Turn::Leave, &mut choose) {
-                Turn::Take => {
-                    taken.extend(files.pop_front());
-                    if files.is_empty() {
-                        self.files.remove(&folder);
-                    } else {
-                        self.folders.push_back(folder);
-                    }
+            let before = taken.len();
+            let turn = loop {
+                let next = files.front().filter(|_| taken.len() - before < FILES_A_TURN);
+                match next.map(&mut choose) {
+                    Some(Turn::Take) => taken.extend(files.pop_front()),
+                    Some(other) => break other,
+                    None => break Turn::Take,
                 }
-                Turn::Leave => left.push(folder),
-                Turn::Stop => {
-                    self.folders.push_front(folder);
-                    break;
-                }
+            };
+            if files.is_empty() {
+                self.files.remove(&folder);
+                continue;
             }
+            match turn {
+                Turn::Leave => left.push(folder),
+                Turn::Stop if taken.len() == before => self.folders.push_front(folder),
+                _ => self.folders.push_back(folder),
+            }
+            is_over = turn == Turn::Stop;
         }
         left.into_iter().rev().for_each(|folder| self.folders.push_front(folder));
         self.len -= taken.len();
@@ -117,17 +126,26 @@ mod tests {
         turns
     }
 
+    /// Takes at most this many.
+    fn take(turns: &mut Turns<&'static str>, mut left: usize) -> Vec<&'static str> {
+        turns.take(|_| {
+            if left == 0 {
+                return Turn::Stop;
+            }
+            left -= 1;
+            Turn::Take
+        })
+    }
+
     #[test]
     fn folders_take_turns_and_one_that_had_none_keeps_its_place() {
-        let mut turns = turns(&["a1", "a2", "a3", "b1", "c1", "c2"]);
-        let mut left = 4;
-        let taken = turns.take(|_| {
-            left -= 1;
-            if left > 0 { Turn::Take } else { Turn::Stop }
-        });
-        assert_eq!(taken, ["a1", "b1", "c1"]);
-        turns.push(b"d", "d1");
-        assert_eq!(turns.take_all(), ["a2", "c2", "d1", "a3"]);
+        let a = vec!["a"; FILES_A_TURN + 2];
+        let mut turns = turns(&[&a[..], &["b", "b", "c", "c"]].concat());
+        assert_eq!(take(&mut turns, FILES_A_TURN + 3), [&a[2..], &["b", "b", "c"]].concat());
+        turns.push(b"d", "d");
+        // A turn is over when not all of it can be taken, so that those that take one each take turns, too.
+        assert_eq!(take(&mut turns, 1), ["a"]);
+        assert_eq!(turns.take_all(), ["c", "d", "a"]);
         assert!(turns.is_empty());
     }
 

@@ -191,7 +191,7 @@ fn push(lane: &mut Lane, claimed: Claimed) {
     lane.push(name.folder().unwrap_or_default(), claimed);
 }
 
-/// Takes out at most this many files and bytes, but at least one file if there is one: one of each folder in
+/// Takes out at most this many files and bytes, but at least one file if there is one: some of each folder in
 /// turn.
 fn take_batch(lane: &mut Lane, files_max: usize, bytes_max: u64) -> Vec<Claimed> {
     let (mut files, mut bytes) = (0, 0);

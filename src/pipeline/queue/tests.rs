@@ -49,11 +49,12 @@ fn one_folder_may_fill_half_of_the_queue() {
 #[test]
 fn folders_take_turns() {
     let queue = Queue::new(LIMITS);
-    queue.push_all((1..=4).map(|id| file_in("flood", id)));
-    queue.push_all([file_in("b", 5), file_in("c", 6)]);
-    assert_eq!(ids(queue.next_batch(3, 99)), Some(vec![1, 5, 6]));
-    queue.push_all([file_in("d", 7)]);
-    assert_eq!(ids(queue.next_batch(9, 99)), Some(vec![2, 7, 3, 4]));
+    queue.push_all((1..=20).map(|id| file_in("flood", id)));
+    queue.push_all([file_in("b", 21), file_in("c", 22)]);
+    let turn = (1..=16).chain([21]).collect();
+    assert_eq!(ids(queue.next_batch(17, 99)), Some(turn));
+    queue.push_all([file_in("d", 23)]);
+    assert_eq!(ids(queue.next_batch(99, 99)), Some(vec![22, 17, 18, 19, 20, 23]));
 }
 
 #[test]

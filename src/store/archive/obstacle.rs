@@ -36,7 +36,7 @@ impl<'a> Inspector<'a> {
         let (folder, file) = name.split();
         let folder = kept(&mut self.folder, &self.archive.inbox, folder, Folder::open);
         match folder.and_then(|folder| folder.open_file(file)) {
-            Ok(file) => match writers::is_written(&file) {
+            Ok(file) => match writers::was_written(file) {
                 Some(true) => Obstacle::OpenForWriting,
                 Some(false) => Obstacle::None,
                 None => Obstacle::Unknown,

@@ -9,22 +9,32 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-
-/// `F_SETSIG` of `fcntl(2)`: sets the signal that asks the holder of a lease to give it up.
-const F_SETSIG: libc::c_int = 10;
+use std::sync::Once;
 
 /// Whether a process has this file, which is open here for reading, open for writing; `None` if the
 /// system does not say.
 pub fn is_written(file: &File) -> Option<bool> {
+    let found = take_lease(file);
+    if found == Some(false) {
+        // If this fails, closing the file gives up the lease.
+        let _ = control(file, libc::F_SETLEASE, libc::F_UNLCK);
+    }
+    found
+}
+
+/// As [`is_written`], of a file that nobody reads any more: closing it gives up the lease.
+pub(super) fn was_written(file: File) -> Option<bool> {
+    take_lease(&file)
+}
+
+fn take_lease(file: &File) -> Option<bool> {
     // A process that opens the file for writing now waits until the lease is given up, and we get a
-    // signal: SIGURG, which is ignored by default, instead of SIGIO, which ends the process.
-    control(file, F_SETSIG, libc::SIGURG).ok()?;
+    // signal, which ends the process if it is not ignored. Ignored once, since a call for each file costs time.
+    static IGNORED: Once = Once::new();
+    // SAFETY: ignoring a signal runs no code of ours, and no other part of the program handles this one.
+    IGNORED.call_once(|| _ = unsafe { libc::signal(libc::SIGIO, libc::SIG_IGN) });
     match control(file, libc::F_SETLEASE, libc::F_RDLCK) {
-        Ok(()) => {
-            // If this fails, closing the file gives up the lease.
-            let _ = control(file, libc::F_SETLEASE, libc::F_UNLCK);
-            Some(false)
-        }
+        Ok(()) => Some(false),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Some(true),
         Err(_) => None,
     }
@@ -38,7 +48,7 @@ fn control(file: &File, command: libc::c_int, argument: libc::c_int) -> io::Resu
 
 #[cfg(test)]
 mod tests {
-    use super::{F_SETSIG, control, is_written};
+    use super::{control, is_written, take_lease};
     use crate::model::submission::Name;
     use crate::store::archive::{Archive, Obstacle};
     use std::fs::File;
@@ -53,7 +63,8 @@ mod tests {
         let archive = archive.expect("an archive");
         std::fs::write(folder("inbox/p"), "text").expect("a file");
         let other = File::options().read(true).write(true).open(folder("inbox/p")).expect("it");
-        control(&other, F_SETSIG, libc::SIGURG).expect("a signal");
+        // This ignores the signal that asks for the lease.
+        let _ = take_lease(&other);
         control(&other, libc::F_SETLEASE, libc::F_WRLCK).expect(NEEDS_LEASES);
         let name = Name::from_bytes(*b"p");
         assert_eq!(archive.inspector().obstacle(&name), Obstacle::OpenForWriting);
