@@ -18,20 +18,24 @@ mod site;
 
 pub use look::SCREENSHOTS;
 
-use crate::kit::{DEADLINE, PAUSE};
+use crate::kit::Wait;
 use client::Client;
 use process::{Place, Process};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What WebDriver calls the field that identifies an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// Why an element cannot be clicked or typed into yet: the page has just replaced it, something covers it,
-/// or it is not shown.
-const NOT_YET: [&str; 3] =
-    ["stale element reference", "element click intercepted", "element not interactable"];
+/// Why an element cannot be clicked or typed into yet: it is not there, the page has just replaced it,
+/// something covers it, or it is not shown.
+const NOT_YET: [&str; 4] = [
+    "no such element",
+    "stale element reference",
+    "element click intercepted",
+    "element not interactable",
+];
 
 /// A command that takes longer has failed.
 const COMMAND_MAX: Duration = Duration::from_secs(120);
@@ -102,12 +106,25 @@ impl Browser {
         self.text_of("body")
     }
 
-    /// What a person reads in the first element that fits a CSS selector.
+    /// What a person reads in the first element that fits a CSS selector; waits until there is one.
     #[track_caller]
     pub fn text_of(&self, selector: &str) -> String {
-        let element = self.find(selector);
-        let text = "return arguments[0].innerText";
-        self.script_with(text, &json!([element])).as_str().unwrap_or_default().to_owned()
+        let text = self.of_first(selector, "it.innerText");
+        text.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// What a JavaScript expression gives for the first element that fits, `it`; waits until there is one. A
+    /// live page may replace it at any time, so both is one step.
+    #[track_caller]
+    fn of_first(&self, selector: &str, expression: &str) -> Value {
+        let script =
+            format!("const it = document.querySelector(arguments[0]); return it && [{expression}]");
+        let mut found = Value::Null;
+        self.wait_until(&format!("{selector} is there"), || {
+            found = self.script_with(&script, &json!([selector]));
+            !found.is_null()
+        });
+        found[0].take()
     }
 
     /// How many elements fit a CSS selector now.
@@ -117,25 +134,16 @@ impl Browser {
         self.script_with(count, &json!([selector])).as_u64().unwrap()
     }
 
-    /// The first element that fits a CSS selector; waits until there is one.
-    #[track_caller]
-    fn find(&self, selector: &str) -> Value {
-        let query = json!({ "using": "css selector", "value": selector });
-        let mut found = Err(String::new());
-        self.wait_until(&format!("{selector} is there"), || {
-            found = self.client.post("/element", &query);
-            found.is_ok()
-        });
-        found.unwrap()
-    }
-
     /// Does something to the first element that fits, once that is possible.
     #[track_caller]
     fn act(&self, selector: &str, action: &str, body: &Value) {
+        let query = json!({ "using": "css selector", "value": selector });
         self.wait_until(&format!("{action} on {selector}"), || {
-            let element = self.find(selector);
-            let path = format!("/element/{}/{action}", element[ELEMENT].as_str().unwrap());
-            match self.client.post(&path, body) {
+            let done = self.client.post("/element", &query).and_then(|element| {
+                let element = element[ELEMENT].as_str().unwrap_or_default().to_owned();
+                self.client.post(&format!("/element/{element}/{action}"), body)
+            });
+            match done {
                 Ok(_) => true,
                 Err(error) if NOT_YET.iter().any(|code| error.starts_with(code)) => false,
                 Err(error) => panic!("{action} on {selector}: {error}"),
@@ -184,16 +192,15 @@ impl Browser {
     /// Waits for a condition. A test that waits in vain shows the page and its console.
     #[track_caller]
     pub fn wait_until(&self, what: &str, mut holds: impl FnMut() -> bool) {
-        let start = Instant::now();
+        let mut wait = Wait::begin();
         while !holds() {
-            if start.elapsed() > DEADLINE {
+            if wait.is_over() {
                 let page = self.client.post("/execute/sync", &json!({
                     "script": "return location.href + '\\n' + document.body.innerText", "args": []
                 }));
                 let page = page.map(|page| page.as_str().unwrap_or_default().to_owned());
                 panic!("not in time: {what}\n{page:?}\n{:#?}", self.console());
             }
-            std::thread::sleep(PAUSE);
         }
     }
 
@@ -206,11 +213,11 @@ impl Browser {
     /// Drops files or folders of the system onto the first element that fits a CSS selector, as a hand would.
     #[track_caller]
     pub fn drop_files(&self, selector: &str, files: &[&Path]) {
-        let element = self.find(selector);
-        let middle = "arguments[0].scrollIntoView({ block: 'center', behavior: 'instant' });
-            const box = arguments[0].getBoundingClientRect();
-            return [box.x + box.width / 2, box.y + box.height / 2]";
-        let middle = self.script_with(middle, &json!([element]));
+        self.of_first(selector, "it.scrollIntoView({ block: 'center', behavior: 'instant' })");
+        let middle = self.of_first(
+            selector,
+            "((box) => [box.x + box.width / 2, box.y + box.height / 2])(it.getBoundingClientRect())",
+        );
         const COPY: u32 = 1;
         let data = json!({ "items": [], "files": files, "dragOperationsMask": COPY });
         for step in ["dragEnter", "dragOver", "drop"] {

@@ -1,8 +1,8 @@
 //! The driver and the browser as processes: how they start, and that they end.
 
 use super::client::Client;
+use crate::kit::Wait;
 use crate::kit::needs::{find_program, programs};
-use crate::kit::{DEADLINE, PAUSE};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
 use std::fs::{self, File};
@@ -11,7 +11,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Instant;
 use tempfile::TempDir;
 
 /// How many browsers run at a time; each has about ten processes.
@@ -83,7 +82,7 @@ impl Process {
 
     /// Waits until the driver listens; where it does.
     fn address(&mut self) -> SocketAddr {
-        let start = Instant::now();
+        let mut wait = Wait::begin();
         loop {
             let ended = self.child.try_wait().unwrap();
             let log = self.log();
@@ -91,8 +90,7 @@ impl Process {
             if let Some((port, _)) = port.and_then(|rest| rest.split_once('.')) {
                 return SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap()));
             }
-            assert!(ended.is_none() && start.elapsed() < DEADLINE, "it does not listen: {log}");
-            std::thread::sleep(PAUSE);
+            assert!(ended.is_none() && !wait.is_over(), "it does not listen: {log}");
         }
     }
 
@@ -153,17 +151,16 @@ impl Drop for Process {
 /// Removes the folder of a browser once that has ended: a process that is being killed may still create a
 /// file. Whether it has ended.
 pub(super) fn clear(folder: &Path) -> bool {
-    let start = Instant::now();
+    let mut wait = Wait::begin();
     loop {
         let is_running = is_used(folder);
         let _ = fs::remove_dir_all(folder);
         if !is_running && !folder.exists() {
             return true;
         }
-        if start.elapsed() > DEADLINE {
+        if wait.is_over() {
             return false;
         }
-        std::thread::sleep(PAUSE);
     }
 }
 

@@ -31,13 +31,37 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A condition that does not come true in this time is taken never to do so.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The pause between two checks of a condition.
-pub const PAUSE: Duration = Duration::from_millis(3);
+const PAUSE: Duration = Duration::from_millis(3);
 
 /// No check of a condition takes longer, unless the machine stands still meanwhile.
 const CHECK_MAX: Duration = Duration::from_secs(5);
+
+/// How long a test has waited for a condition. Time in which the whole machine stood still does not count.
+pub struct Wait {
+    waited: Duration,
+    last: Instant,
+}
+
+impl Wait {
+    /// Begins to wait.
+    pub fn begin() -> Wait {
+        Wait { waited: Duration::ZERO, last: Instant::now() }
+    }
+
+    /// Whether the condition has not come true for too long. Else pauses before the next check.
+    pub fn is_over(&mut self) -> bool {
+        self.waited += self.last.elapsed().min(CHECK_MAX);
+        self.last = Instant::now();
+        if self.waited >= DEADLINE {
+            return true;
+        }
+        std::thread::sleep(PAUSE);
+        false
+    }
+}
 
 /// The flags for a port that the system chooses.
 const ANY_PORT: [&str; 2] = ["--listen", "127.0.0.1:0"];
@@ -414,16 +438,12 @@ impl Sandbox {
     /// Waits for a condition. Fails if the service ends before.
     #[track_caller]
     pub fn wait_until(&mut self, what: &str, mut holds: impl FnMut(&Sandbox) -> bool) {
-        let (mut waited, mut last) = (Duration::ZERO, Instant::now());
+        let mut wait = Wait::begin();
         while !holds(self) {
             let ended = self.service.as_mut().and_then(Service::status);
-            // Time in which the whole machine stood still does not count.
-            waited += last.elapsed().min(CHECK_MAX);
-            last = Instant::now();
             let log = || self.service.as_ref().map(Service::log).unwrap_or_default();
             assert!(ended.is_none(), "ended with {ended:?} before {what}\n{}", log());
-            assert!(waited < DEADLINE, "not in time: {what}\n{}\n{}", log(), self.listing());
-            std::thread::sleep(PAUSE);
+            assert!(!wait.is_over(), "not in time: {what}\n{}\n{}", log(), self.listing());
         }
     }
 

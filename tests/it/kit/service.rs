@@ -1,7 +1,7 @@
 //! The process half of a sandbox: a service that runs, its output, its signals and its HTTP.
 
 use super::reports::Metrics;
-use super::{DEADLINE, PAUSE};
+use super::{DEADLINE, Wait};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,7 +9,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 /// A running `gridmark serve`, which is killed when this is dropped.
 pub struct Service {
@@ -71,10 +70,9 @@ impl Service {
     pub fn pause(&self) {
         self.send(Signal::STOP);
         // The signal reaches one thread first, which stops the others.
-        let start = Instant::now();
+        let mut wait = Wait::begin();
         while !self.is_paused() {
-            assert!(start.elapsed() < DEADLINE, "it does not pause\n{}", self.log());
-            std::thread::sleep(PAUSE);
+            assert!(!wait.is_over(), "it does not pause\n{}", self.log());
         }
     }
 
@@ -128,13 +126,12 @@ impl Service {
 
     /// Waits for the end of the process.
     pub(super) fn wait_for_end(mut self) -> Ended {
-        let start = Instant::now();
+        let mut wait = Wait::begin();
         let status = loop {
             if let Some(status) = self.status() {
                 break status;
             }
-            assert!(start.elapsed() < DEADLINE, "it does not end\n{}", self.log());
-            std::thread::sleep(PAUSE);
+            assert!(!wait.is_over(), "it does not end\n{}", self.log());
         };
         Ended { status, stdout: self.stdout.all(), log: self.stderr.all() }
     }
