@@ -219,7 +219,7 @@ impl Names {
     }
 
     /// The first owner to whom no path leads back, if there is one. Each entrant and each puzzle is looked at once;
-    /// whoever hands something in is looked at again.
+    /// what somebody hands in is looked at again.
     pub(super) fn first_without_path(&self) -> Option<Owner> {
         let entrants =
             (0..self.entrants.shown.len()).map(|entrant| Owner { entrant, round: 0, puzzle: 0 });

@@ -102,7 +102,7 @@ impl Template {
     }
 }
 
-/// Adds something that fits a part of a pattern; `None` if nothing can be told that does.
+/// Adds something that fits a part of a pattern; `None` if nothing is found that does.
 fn add(hir: &Hir, parts: &mut Vec<Part>) -> Option<()> {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => {}

@@ -16,7 +16,7 @@ pub use table::{Row, Shown, State, Table};
 
 use super::definition::{Event, Status, Timing};
 use super::names::Owner;
-use super::ruling::Place;
+use super::ruling::{Action, Place};
 use crate::model::ruling::Ruling;
 use crate::model::submission::{Doubt, HandedIn, Judged, Name, Outcome};
 use effect::Effect;
@@ -231,9 +231,12 @@ impl Standings {
     /// Adds a ruling.
     pub fn ruled(&mut self, ruling: Ruling) {
         self.last_change = self.last_change.max(ruling.change);
-        self.ruled_at = self.last_change;
+        // A card that is printed during a round must not make all points be computed again.
+        if !matches!(Action::of(&ruling.draft, &self.event), Ok(Action::Access)) {
+            self.ruled_at = self.last_change;
+            self.all_dirty = true;
+        }
         self.rulings.push(ruling);
-        self.all_dirty = true;
     }
 
     /// Scores again what changes have touched.

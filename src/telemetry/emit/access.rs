@@ -19,7 +19,7 @@ pub fn judge_signed_in(judge: &str) {
 /// A code or passphrase is refused; nothing of it is logged.
 pub fn code_refused(secret: Secret, why: CodeRefusal, from: IpAddr) {
     metric::CODES_REFUSED.add_for([secret.word(), why.word()], 1);
-    // Whoever tries many codes may have many addresses.
+    // Somebody who tries many codes may have many addresses.
     if is_news("code_refused", &secret.word(), &why.word()) {
         let secret = secret.word();
         match why {
@@ -36,7 +36,7 @@ pub fn hand_in_received(name: &Name, bytes: u64) {
     debug!(target: TARGET, %name, bytes, "a file was handed in");
 }
 
-/// A file was not handed in; whoever did it is answered so.
+/// A file was not handed in; the one who did it is answered so.
 pub fn hand_in_refused(name: &Name, result: HandInResult, why: &dyn Display) {
     metric::HAND_INS.add_for([result.word()], 1);
     if is_news("hand_in", &result.word(), why) {
