@@ -3,7 +3,7 @@
 use super::kit::{access, asking};
 use crate::kit::Sandbox;
 use crate::kit::cases::classic;
-use crate::tournament::{Folder, SOLVED};
+use crate::tournament::{Folder, SOLVED, wait_for_judgements};
 use gridmark::event::{Event, Feedback, feedback, read};
 use gridmark::model::submission::Name;
 use gridmark::pipeline::standings::LiveStandings;
@@ -89,7 +89,7 @@ fn an_entrant_comes_from_a_card_to_a_verdict_and_sees_no_more_than_the_event_let
     // It keeps the rules of no house.
     hand_in(&archive(&sandbox), &name.to_string(), &"1".repeat(81)).unwrap();
     sandbox.start();
-    sandbox.wait_for(1);
+    wait_for_judgements(&mut sandbox, &["r1/p1/103.txt~1: 103 r1/p1 wrong"]);
     let see = |sandbox: &Sandbox| {
         let ledger = Ledger::open_to_read(&sandbox.path("state/ledger.db")).unwrap().unwrap();
         let live = LiveStandings::new(Arc::new(ledger));
