@@ -4,6 +4,7 @@
 //!
 //! - `gridmark_core`, a crate of its own: boards, formats, judges, generated cases. No I/O, no clocks, no
 //!   threads.
+//! - [`http`]: connections of clients, within limits.
 //! - [`puzzle`]: puzzles as files and links: every format that they are read and written in; certification.
 //! - [`model`]: what all rooms share: names, claims, chunks of input, marking, rows of reports.
 //! - [`config`]: settings, each with its origin.
@@ -13,6 +14,7 @@
 //! - [`access`]: who may what: codes of judges and entrants, the director's passphrase.
 //! - [`pipeline`]: the stages: intake, queue, grading, publish.
 //! - [`jury`]: what staff decide at an event: takeovers, rulings, judgements that are made again.
+//! - [`page`]: the scoring-room page: what staff and the hall look at.
 //! - [`service`]: starts, connects and drains the stages; HTTP for machines.
 //! - [`audit`]: checks from outside: verify, backup, doctor.
 //! - [`cli`]: the commands that people type.
@@ -26,8 +28,10 @@ pub mod audit;
 pub mod cli;
 pub mod config;
 pub mod event;
+pub mod http;
 pub mod jury;
 pub mod model;
+pub mod page;
 pub mod pipeline;
 pub mod puzzle;
 pub mod service;

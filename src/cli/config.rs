@@ -17,7 +17,7 @@ variable such as GRIDMARK_INTAKE_SETTLE_MS.
 Exit code: 0 if the settings are valid, else 1, with what is wrong on standard error.")]
 pub struct Args {
     /// Only check this settings file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "root", "listen", "settle"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "root", "listen", "page", "settle"])]
     check: Option<PathBuf>,
     #[command(flatten)]
     settings: SettingArgs,
@@ -35,6 +35,9 @@ pub struct SettingArgs {
     /// Where to serve metrics and health [default: 127.0.0.1:9464]
     #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
+    /// Where to serve the page for staff and the hall, or off [default: off]
+    #[arg(long, value_name = "ADDR", value_parser = page_address)]
+    page: Option<String>,
     /// How long a file must be unchanged: 200ms, 2s, 0 [default: 200ms]
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     settle: Option<u64>,
@@ -60,7 +63,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
 impl SettingArgs {
     /// Flags that only say where a service works.
     pub(super) fn for_service(config: Option<PathBuf>, root: Option<PathBuf>) -> SettingArgs {
-        SettingArgs { config, root, listen: None, settle: None }
+        SettingArgs { config, root, listen: None, page: None, settle: None }
     }
 
     /// The settings file, if there is one.
@@ -97,6 +100,9 @@ impl SettingArgs {
             let value = listen.to_string().into();
             flags.push(Flag { name: "--listen", key: "http.listen", value });
         }
+        if let Some(page) = &self.page {
+            flags.push(Flag { name: "--page", key: "page.listen", value: page.clone().into() });
+        }
         if let Some(settle) = self.settle {
             // The largest value that fits is already more than the setting takes.
             let value = i64::try_from(settle).unwrap_or(i64::MAX).into();
@@ -131,6 +137,14 @@ fn text(path: &Path) -> Result<&str, Error> {
 /// Parses an address and port.
 pub(super) fn address(address: &str) -> Result<SocketAddr, String> {
     address.parse().map_err(|_| format!("expected {}", config::ADDRESS))
+}
+
+/// Parses an address and port, or `off`.
+fn page_address(word: &str) -> Result<String, String> {
+    if word != "off" {
+        address(word).map_err(|error| error + ", or off")?;
+    }
+    Ok(word.to_owned())
 }
 
 /// Parses a time such as `2s` into milliseconds.

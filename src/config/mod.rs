@@ -20,8 +20,8 @@ pub(crate) use layers::nearest;
 pub use live::Live;
 pub use rules::ADDRESS;
 pub use settings::{
-    Access, Grade, HandIn, Health, Http, Intake, Log, LogFormat, Paths, Publish, Queue, Settings,
-    Watch,
+    Access, Grade, HandIn, Health, Http, Intake, Log, LogFormat, Page, PageListen, Paths, Publish,
+    Queue, Settings, Watch,
 };
 
 use layers::Assignment;

@@ -44,6 +44,7 @@ const APART: &str = "the path of a folder, without NUL, apart from inbox, archiv
                      event and public: none of the seven may be or hold another";
 /// What is expected of an address, for error messages.
 pub const ADDRESS: &str = "an address and a port, such as \"127.0.0.1:9464\"";
+const PAGE_ADDRESS: &str = "an address and a port, such as \"127.0.0.1:8080\", or \"off\"";
 const DAY_OR_LESS: &str = "milliseconds: a whole number from 0 to 86400000 (a day)";
 const SOME_TIME: &str = "milliseconds: a whole number from 1 to 86400000 (a day)";
 const SOME: &str = "a whole number from 1 up";
@@ -123,6 +124,21 @@ pub(super) const RULES: &[Rule] = &[
     }),
     fixed("http.header_read_ms_max", SOME_TIME, |s| is_some_time(s.http.header_read_ms_max)),
     fixed("http.connection_ms_max", SOME_TIME, |s| is_some_time(s.http.connection_ms_max)),
+    fixed("page.listen", PAGE_ADDRESS, |_| true),
+    fixed("page.hosts", "a list of names without a port, such as [\"scoring.local\"]", |s| {
+        s.page.hosts.iter().all(|host| is_host(host))
+    }),
+    fixed("page.connections_max", "a whole number from 1 to 65536", |s| {
+        (1..=65_536).contains(&s.page.connections_max)
+    }),
+    fixed("page.silent_ms_max", SOME_TIME, |s| is_some_time(s.page.silent_ms_max)),
+    fixed("page.header_bytes_max", "a whole number from 8192 to 1048576", |s| {
+        (HEADER_BYTES_LEAST..=1 << 20).contains(&s.page.header_bytes_max)
+    }),
+    fixed("page.header_read_ms_max", SOME_TIME, |s| is_some_time(s.page.header_read_ms_max)),
+    fixed("page.makers_max", "a whole number from 1 to 64", |s| {
+        (1..=64).contains(&s.page.makers_max)
+    }),
     fixed("log.format", "\"auto\", \"human\" or \"json\"", |_| true),
     live(
         "log.level",
@@ -132,6 +148,12 @@ pub(super) const RULES: &[Rule] = &[
     ),
     fixed("log.pending_bytes_max", SOME, |s| s.log.pending_bytes_max > 0),
 ];
+
+/// Whether this is a name as it stands in the head of a request, without a port.
+fn is_host(host: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    !host.is_empty() && host.bytes().all(is_part)
+}
 
 fn is_some_time(ms: u64) -> bool {
     (1..=DAY_MS).contains(&ms)

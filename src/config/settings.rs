@@ -37,6 +37,8 @@ pub struct Settings {
     pub health: Health,
     /// The address for metrics and health, and its limits.
     pub http: Http,
+    /// The page for staff and the hall.
+    pub page: Page,
     /// Log lines on standard error.
     pub log: Log,
 }
@@ -445,6 +447,69 @@ impl Default for Http {
             header_bytes_max: 16 * KIB,
             header_read_ms_max: 5_000,
             connection_ms_max: 15_000,
+        }
+    }
+}
+
+/// The page for staff and the hall, and its limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Page {
+    /// Where to listen, or nowhere.
+    pub listen: PageListen,
+    /// The names, beside its address and those of this machine, under which browsers may reach it.
+    pub hosts: Vec<String>,
+    /// How many connections are open at a time; others wait. A screen that follows what happens holds one.
+    pub connections_max: usize,
+    /// How long a client that has asked nothing may be silent, in milliseconds, when all connections are taken and
+    /// another client waits.
+    pub silent_ms_max: u64,
+    /// How many bytes the head of a request may have.
+    pub header_bytes_max: usize,
+    /// How long a client may take to send the head of its request, in milliseconds.
+    pub header_read_ms_max: u64,
+    /// How many pages are made at a time; others wait.
+    pub makers_max: usize,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Page {
+            listen: PageListen::Off,
+            hosts: Vec::new(),
+            connections_max: 2_048,
+            silent_ms_max: 1_000,
+            header_bytes_max: 16 * KIB,
+            header_read_ms_max: 5_000,
+            makers_max: 2,
+        }
+    }
+}
+
+/// Where the page listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PageListen {
+    /// There.
+    At(SocketAddr),
+    /// Nowhere.
+    #[serde(with = "off")]
+    Off,
+}
+
+/// The word for a page that is off.
+mod off {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str("off")
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<(), D::Error> {
+        match String::deserialize(from)?.as_str() {
+            "off" => Ok(()),
+            _ => Err(D::Error::custom("expected an address and a port, or \"off\"")),
         }
     }
 }

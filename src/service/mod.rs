@@ -27,6 +27,7 @@ pub use reload::Source;
 
 use crate::config::Settings;
 use crate::jury::Jury;
+use crate::page::{self, Page};
 use crate::pipeline::publish::Published;
 use crate::pipeline::queue::Queue;
 use crate::pipeline::standings::Bell;
@@ -128,7 +129,7 @@ pub fn run(settings: &Settings, mut mode: Mode) -> Result<Outcome, Error> {
     let recorder = Recorder::install()
         .map_err(|error| Error::System { what: "the metrics", source: io::Error::other(error) })?;
     descriptors::raise_limit(settings)?;
-    let Prepared { shared, locks, recovered, listener } = prepare(settings.clone(), &mode)?;
+    let Prepared { shared, locks, recovered, listener, page } = prepare(settings.clone(), &mode)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -139,7 +140,7 @@ pub fn run(settings: &Settings, mut mode: Mode) -> Result<Outcome, Error> {
     emit::settings_read();
     let reload = mode.reload.take().map(|source| Reload::new(source, settings.clone()));
     let running = Running { shared, maintenance, reload, on_progress: mode.on_progress };
-    runtime.block_on(running.run(recorder, recovered, listener, mode.once))
+    runtime.block_on(running.run(recorder, recovered, [listener, page], mode.once))
 }
 
 /// The service from the start of its stages to its exit.
@@ -155,7 +156,7 @@ impl Running {
         mut self,
         recorder: Recorder,
         recovered: Recovered,
-        listener: Option<TcpListener>,
+        [listener, page]: [Option<TcpListener>; 2],
         once: bool,
     ) -> Result<Outcome, Error> {
         let system = |what| move |source| Error::System { what, source };
@@ -166,9 +167,12 @@ impl Running {
             Stages::start(&self.shared, recovered, once).map_err(system("threads"))?;
         let http = HttpServer::start(&self.shared, recorder, listener, stages.mailbox())
             .map_err(system("HTTP"))?;
+        let page =
+            Page::start(page, page_dependencies(&self.shared)).map_err(system("the page"))?;
         channel::start(&self.shared);
         self.shared.health.started();
         let drained = self.run_until_drained(signals, &stages, drained).await;
+        let _ = tokio::task::spawn_blocking(|| page.stop()).await;
         http.stop().await;
         channel::end(&self.shared);
         let outcome = self.shared.outcome(drained);
@@ -229,6 +233,26 @@ impl Running {
         // A requested exit is no crash, so what is being graded is no suspect.
         self.shared.journal.forget();
         log::exit(EXIT_NOW);
+    }
+}
+
+/// What the page looks at.
+fn page_dependencies(shared: &Shared) -> page::Dependencies {
+    let queue = Arc::clone(&shared.queue);
+    page::Dependencies {
+        ledger: Arc::clone(&shared.ledger),
+        archive: Arc::clone(&shared.archive),
+        live: Arc::clone(shared.jury.live()),
+        health: Arc::clone(&shared.health),
+        flow: Box::new(move || {
+            let flow = queue.flow();
+            page::Flow {
+                waiting: flow.queue_files,
+                in_flight: flow.in_flight_files,
+                oldest: flow.oldest,
+            }
+        }),
+        settings: shared.settings.page.clone(),
     }
 }
 

@@ -7,7 +7,7 @@
 use super::liveness::Liveness;
 use super::reload::{self, Reloads, Sections};
 use super::{Error, Mode, Shared, descriptors, event};
-use crate::config::{Paths, Settings};
+use crate::config::{PageListen, Paths, Settings};
 use crate::jury::Jury;
 use crate::model::named::dangling;
 use crate::pipeline::queue::Queue;
@@ -35,6 +35,8 @@ pub(super) struct Prepared {
     pub(super) recovered: Recovered,
     /// Nothing for a run with `--once`, which serves no address.
     pub(super) listener: Option<TcpListener>,
+    /// The same for the page, which may be off.
+    pub(super) page: Option<TcpListener>,
 }
 
 /// Creates the folders, takes their locks, opens the ledger, recovers what an earlier run left, and opens the
@@ -76,6 +78,10 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     let jury = Arc::new(Jury::new(&settings, &ledger, &archive));
     let recovered = recover(&ledger, &archive, &mut reports, &suspects)?;
     let listener = if mode.once { None } else { Some(listen(settings.http.listen, &mut locks)?) };
+    let page = match settings.page.listen {
+        PageListen::At(address) if !mode.once => Some(listen_for_page(address)?),
+        _ => None,
+    };
     let shared = Shared {
         sections: Sections::new(&settings),
         reloads: Reloads::new(mode.reload.as_ref().and_then(|source| source.file.clone())),
@@ -96,7 +102,7 @@ pub(super) fn prepare(mut settings: Settings, mode: &Mode) -> Result<Prepared, E
     };
     // Before the first file is taken.
     event::take_over(&shared, "start");
-    Ok(Prepared { shared, locks, recovered, listener })
+    Ok(Prepared { shared, locks, recovered, listener, page })
 }
 
 /// A ledger of up to so many bytes is read whole before the first file is taken; a larger one meanwhile.
@@ -146,5 +152,13 @@ fn listen(address: SocketAddr, locks: &mut Locks) -> Result<TcpListener, Error> 
     let address = listener.local_addr().unwrap_or(address);
     locks.set_address(address)?;
     emit::listening(address);
+    Ok(listener)
+}
+
+/// Opens the address of the page.
+fn listen_for_page(address: SocketAddr) -> Result<TcpListener, Error> {
+    let listener = bind(address)?;
+    listener.set_nonblocking(true).map_err(|source| Error::Listen { address, source })?;
+    emit::page_listening(listener.local_addr().unwrap_or(address));
     Ok(listener)
 }

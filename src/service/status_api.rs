@@ -36,7 +36,7 @@ impl HttpServer {
             silent_time_max: Duration::from_millis(settings.silent_ms_max),
             header_bytes_max: settings.header_bytes_max,
             header_read_time_max: Duration::from_millis(settings.header_read_ms_max),
-            connection_time_max: Duration::from_millis(settings.connection_ms_max),
+            connection_time_max: Some(Duration::from_millis(settings.connection_ms_max)),
         };
         let api = Arc::new(StatusApi { shared: Arc::clone(shared), recorder, mailbox });
         let (stop, stopped) = oneshot::channel::<()>();

@@ -164,6 +164,8 @@ table! {
         "Log lines that were dropped because standard error was not read.";
     Counter HTTP_ERRORS, "gridmark_http_errors_total", Count, [],
         "Connections that could not be accepted.";
+    Counter PAGE_ERRORS, "gridmark_page_errors_total", Count, [],
+        "Times that the page could not follow what happens.";
     Counter RELOADS, "gridmark_reloads_total", Count, ["result": reload_results],
         "Reloads of the settings, by result.";
     Gauge LAST_RELOAD_SUCCESSFUL, "gridmark_config_last_reload_successful", Count, [],

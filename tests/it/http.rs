@@ -59,7 +59,7 @@ fn options() -> Options {
         silent_time_max: LONG,
         header_bytes_max: 8192,
         header_read_time_max: LONG,
-        connection_time_max: LONG,
+        connection_time_max: Some(LONG),
     }
 }
 
@@ -267,7 +267,7 @@ fn a_client_that_does_not_read_is_cut_off() {
     let metrics = "gridmark_cases_total 0\n".repeat(1 << 20);
     let hasty = Options {
         connections_max: 1,
-        connection_time_max: Duration::from_millis(100),
+        connection_time_max: Some(Duration::from_millis(100)),
         ..options()
     };
     let server = Server::start(StubStatus { metrics, ..shown() }, hasty);

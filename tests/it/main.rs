@@ -22,6 +22,7 @@ mod kit;
 mod log;
 mod operation;
 mod oracle;
+mod page;
 mod power;
 mod puzzles;
 mod reading;

@@ -21,6 +21,7 @@ mod judgements;
 mod marker;
 mod marks;
 mod names;
+mod recent;
 mod records;
 mod reports;
 mod schema;
@@ -36,6 +37,7 @@ pub use error::Error;
 pub use judgements::{Change, Changes, Decision};
 pub use marks::{Commit, Outcome};
 pub use names::name_of_archived;
+pub use recent::Which;
 pub use records::{Record, Records, quarantine_note};
 pub use reports::{Piece, Report, Reports};
 

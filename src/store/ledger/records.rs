@@ -97,7 +97,7 @@ impl Records<'_> {
         })
     }
 
-    fn all(&self, condition: &str, values: impl Params) -> Result<Vec<Record>, Error> {
+    pub(super) fn all(&self, condition: &str, values: impl Params) -> Result<Vec<Record>, Error> {
         self.0.read(|connection| {
             connection
                 .prepare(&all_where(condition))?

@@ -6,6 +6,7 @@ use super::yes_or_no;
 use crate::model::escape;
 use crate::telemetry::metric;
 use std::backtrace::Backtrace;
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -31,6 +32,19 @@ pub fn folders_made(folders: &[PathBuf]) {
 /// The HTTP address is open.
 pub fn listening(address: SocketAddr) {
     info!(target: TARGET, %address, "metrics and health are served");
+}
+
+/// The address of the page is open.
+pub fn page_listening(address: SocketAddr) {
+    info!(target: TARGET, %address, "the page is served");
+}
+
+/// A part of the page could not be made.
+pub fn page_failed(why: &dyn Display) {
+    metric::PAGE_ERRORS.add(1);
+    if is_news("page_failed", &"", why) {
+        warn!(target: TARGET, %why, "the page cannot follow what happens");
+    }
 }
 
 /// A signal starts the drain.

@@ -8,4 +8,4 @@ mod rulings;
 mod scoring;
 mod takeover;
 
-pub use kit::{Folder, SOLVED, wait_for_judgements};
+pub use kit::{Folder, SOLVED, hours_ago, relabelled, wait_for_judgements};
