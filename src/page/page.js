@@ -103,10 +103,8 @@ function turnPages() {
   const count = Math.ceil(rows.length / fitting);
   page %= count;
   rows.forEach((row, place) => (row.hidden = Math.floor(place / fitting) !== page));
-  const caption = pages.querySelector("caption");
-  if (caption) {
-    caption.dataset.page = `${page + 1}/${count}${isPaused ? " " + pages.dataset.paused : ""}`;
-  }
+  const number = pages.querySelector(".page");
+  if (number) number.textContent = `${page + 1}/${count}${isPaused ? " " + pages.dataset.paused : ""}`;
 }
 
 function turn() {

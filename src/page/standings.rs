@@ -52,7 +52,7 @@ pub(super) fn table(standings: &Standings, round: Option<usize>, table: &Table) 
     };
     html! {
         table.standings {
-            caption { (table.state.word()) }
+            caption { (table.state.word()) " " span.page {} }
             thead { tr {
                 th scope="col" { (text::RANK) } th scope="col" { (text::NAME) }
                 @for part in parts { th scope="col" { (part) } }

@@ -93,6 +93,7 @@ fn needs_restart(section: &str, name: &str) -> bool {
     *value = match (&*value, name) {
         (toml::Value::Integer(number), _) => (number + 1).into(),
         (toml::Value::Boolean(is_so), _) => (!is_so).into(),
+        (toml::Value::Array(_), "hosts") => vec!["a"].into(),
         (toml::Value::Array(_), _) => toml::Value::Array(Vec::new()),
         (_, "watch") => "off".into(),
         (_, "format") => "json".into(),
@@ -147,6 +148,8 @@ fn every_setting_can_be_set_by_a_variable() {
         };
         let (other, text) = match name.as_str() {
             "threads_max" => (7.into(), "7"),
+            "makers_max" => (7.into(), "7"),
+            "hosts" => (vec!["a", "b.local"].into(), " a ,b.local"),
             "chunk_bytes_max" => (200_000.into(), "200000"),
             _ => (other, text),
         };
@@ -288,6 +291,8 @@ fn every_setting_has_a_wrong_value_that_is_refused() {
         "scan_every_ms" | "retry_ms_max" | "header_read_ms_max" | "connection_ms_max" => {
             vec!["0", "86400001", "-1"]
         }
+        "hosts" => vec!["\"a\"", "[1]", "[\"\"]", "[\"a:80\"]", "[\"a/b\"]"],
+        "makers_max" => vec!["0", "65"],
         "ignored" => vec!["\"*.part\"", "[1]", "[\"\"]", "[\"a/b\"]", "[\"*\"]", "[\"?*\"]"],
         "threads_max" => vec!["1025", "-1", "\"auto\""],
         "tier" => vec!["\"\"", "3"],

@@ -32,12 +32,16 @@ fn every_page_is_good_to_look_at_for_everybody() {
         ("/submissions/1", "submission", "blake3"),
         ("/standings", "standings", "One"),
         ("/standings/r1", "round", "One"),
-        ("/nothing", "missing", "There is no such page."),
     ] {
         browser.open(&(url.clone() + path));
         browser.wait_for_text(text);
         browser.assert_good(name);
     }
+    browser.open(&(url.clone() + "/nothing"));
+    browser.wait_for_text("There is no such page.");
+    assert_eq!(browser.axe().unwrap_or_default(), [""; 0]);
+    // The browser says so itself.
+    assert!(browser.console().iter().all(|line| line.contains("404 (Not Found)")));
     browser.resize(1920, 1080);
     browser.open(&(url.clone() + "/hall"));
     browser.wait_for_text("1/");

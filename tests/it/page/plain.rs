@@ -63,7 +63,7 @@ fn a_list_goes_on_where_the_page_before_ends() {
 #[test]
 fn only_those_who_ask_by_its_name_are_answered_and_staff_alone_see_all() {
     let mut sandbox = Sandbox::new();
-    sandbox.set("page.hosts", "[\"scoring.local\"]");
+    sandbox.set("page.hosts", "scoring.local");
     let address = start(&mut sandbox);
     for (host, status) in [
         (address.to_string(), "200"),
@@ -100,7 +100,8 @@ fn others_than_staff_see_standings_as_far_as_the_public_may() {
     let mut folder = Folder::new();
     folder.event += "\n[publish]\nfreeze_before_end = \"7999h 30m\"\n";
     let later = folder.rounds[0].1.replace(&hours_ago(1)[..10], "2099-01-01");
-    folder.rounds.push(("r2".into(), later.replace("p1.sdm", "../r1/p1.sdm")));
+    folder.rounds.push(("r2".into(), later));
+    folder.files.push(("rounds/r2/p1.sdm".into(), folder.files[0].1.clone()));
     folder.write(&sandbox);
     let address = start(&mut sandbox);
     // It arrives within the freeze.
