@@ -27,7 +27,7 @@ pub use judging::{Definitions, ENTRY_BYTES_MAX, Judging};
 pub use names::{Names, Owner, Unmatched};
 pub use problem::Problem;
 pub use proof::prove;
-pub use read::{later_moment, read};
+pub use read::{delimiter_of, later_moment, read};
 pub use ruling::{
     Action, CARDS, JUDGE_ADD, JUDGE_REVOKE, PASSPHRASE, Place, REASON_CHARS_MAX, REGRADE, TAKEOVER,
     TEXT_CHARS_MAX, check_signature,

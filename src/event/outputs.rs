@@ -14,6 +14,10 @@ use gridmark_core::scoring::{Points, TryMark};
 use std::collections::HashMap;
 use std::ops::Range;
 
+/// The files for staff that every event has, beside those in `rounds`.
+pub const FILES: [&str; 5] =
+    ["standings.csv", "held.csv", "missing.csv", "identical.csv", "rulings.csv"];
+
 /// The columns of `standings.csv`, before a `round:ID` for each round, and of the file of a round, before a
 /// `puzzle:ID` for each puzzle. There an empty cell is nothing handed in, and `0` is nothing earned.
 pub const STANDINGS: [&str; 11] = [

@@ -67,6 +67,18 @@ impl Jury {
                 draft.action
             )));
         }
+        if let (Action::Assign { submission, owner, .. }, None) = (&action, draft.case) {
+            let record = match &record {
+                Some(record) => record,
+                None => &self.record_of(submission)?,
+            };
+            if self.rejudge.assigned(record, &trial.definitions, *owner, 2).is_ok() {
+                return Err(Refused::Ruling(format!(
+                    "{}, attempt {}, holds several grids: say which one it is, as in `--case 2`",
+                    submission.0, submission.1
+                )));
+            }
+        }
         let checked =
             self.live.read(|standings| check(standings, &event, &trial.rulings, &action, now_ms));
         if let Some(Err(why)) = checked? {
@@ -210,6 +222,24 @@ fn check(
         ));
     }
     match action {
+        Action::Assign { submission, owner, case } => {
+            let other = actions.iter().find_map(|(number, action)| match action {
+                Action::Assign { submission: known, owner: of, case: grid }
+                    if known == submission && (of, grid) != (owner, case) =>
+                {
+                    Some(*number)
+                }
+                _ => None,
+            });
+            match other {
+                Some(number) => Err(format!(
+                    "{}, attempt {}, is assigned by ruling {number}, and can be one entry: undo that one first, \
+                     with `undo --number {number}`, or hand the other grid in as a file of its own",
+                    submission.0, submission.1
+                )),
+                None => Ok(()),
+            }
+        }
         Action::Undo { number } | Action::Close { number } => {
             let Some((_, undone)) = actions.iter().find(|(known, _)| known == number) else {
                 return Err(format!("there is no ruling {number} in force"));
@@ -232,6 +262,15 @@ fn check(
             }
         }
         Action::Official { round } => {
+            let already = actions.iter().find_map(|(number, action)| match action {
+                Action::Official { round: known } if known.is_none() || known == round => {
+                    Some(*number)
+                }
+                _ => None,
+            });
+            if let Some(number) = already {
+                return Err(format!("that is official by ruling {number} already"));
+            }
             let mut concerned =
                 (0..event.rounds.len()).filter(|of| round.is_none_or(|round| round == *of));
             if let Some(running) =

@@ -41,6 +41,7 @@ bonus = { per_full_minute = 10, needs = "all-correct" }
 [lmg]
 which = "best"
 wrong_penalty = 5
+round_to = 0.5
 late = { grace = "5m", penalty = 2.5, per = "started-minute" }
 "#;
 
@@ -306,9 +307,27 @@ fn each_mistake_is_reported_with_its_file_and_line() {
             "policies.toml",
             "penalty = 2.5",
             "penalty = 2.5005",
-            "policies.toml:10: `penalty` is 2.5005; expected points",
+            "policies.toml:11: `penalty` is 2.5005; expected points",
         ),
         ("policies.toml", "[gp]", "[gp", "policies.toml:2: "),
+        (
+            "rounds/r1/round.toml",
+            "points = 62.5",
+            "points = 62.4",
+            "rounds/r1/round.toml:19: nobody could earn 62.4 points",
+        ),
+        (
+            "entrants.csv",
+            "group;status",
+            "group;statsu",
+            "entrants.csv:1: no column is called `status`, but one is called `statsu`",
+        ),
+        (
+            "entrants.csv",
+            "007;open;",
+            "007;open;in;x",
+            "entrants.csv:2: this row has 5 cells, and the header 4",
+        ),
         (
             "policies.toml",
             "\"all-or-nothing\"",

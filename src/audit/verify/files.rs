@@ -1,6 +1,7 @@
 //! Compares the files in archive, quarantine and reports with those that the ledger knows.
 
 use super::{Error, Verify};
+use crate::event::outputs;
 use crate::model::submission::Name;
 use crate::store::archive::{HIDDEN_PREFIX, note_name};
 use crate::store::ledger::{Ledger, name_of_archived};
@@ -160,13 +161,17 @@ impl Verify<'_> {
         let reports = self.settings.paths.reports();
         let known: HashSet<Name> =
             self.ledger.reports().all()?.into_iter().map(|it| it.path).collect();
+        let has_event = self.ledger.definitions().in_force()?.is_some();
+        let is_of_event = |name: &Name| {
+            has_event && outputs::FILES.iter().any(|file| file.as_bytes() == name.as_bytes())
+        };
         for below in ["", "folders"] {
             let folder = reports.join(below);
             for file in listed(&folder)? {
                 let name = Name::from_bytes(below.as_bytes()).join(&file);
                 let place = folder.join(&file);
                 let text = file.as_bytes();
-                if known.contains(&name) || place.is_dir() {
+                if known.contains(&name) || is_of_event(&name) || place.is_dir() {
                     continue;
                 }
                 if text.windows(7).any(|part| part == b".aside-") {

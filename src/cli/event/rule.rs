@@ -3,7 +3,7 @@
 use super::super::target::ServiceArgs;
 use super::super::{Error, print_error};
 use super::desk::{self, Signature};
-use crate::event::Action;
+use crate::event::{Action, delimiter_of};
 use crate::jury::Request;
 use crate::model::escape::{self, bytes_of};
 use crate::model::named;
@@ -149,7 +149,9 @@ fn listed(file: &Path, args: &Args) -> Result<Vec<Draft>, String> {
     let read = named::read(file, LIST_BYTES_MAX);
     let text = read.map_err(|error| format!("cannot read {shown}: {error}"))?;
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text);
+    let delimiter = delimiter_of(&String::from_utf8_lossy(text));
+    let mut builder = csv::ReaderBuilder::new();
+    let mut reader = builder.delimiter(delimiter).trim(csv::Trim::All).from_reader(text);
     let headers = reader.headers().map_err(|error| format!("{shown}: {error}"))?.clone();
     if let Some(unknown) = headers.iter().find(|header| !COLUMNS.contains(header)) {
         return Err(format!(

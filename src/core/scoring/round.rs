@@ -196,9 +196,12 @@ fn score_puzzle(policy: &Policy, clock: &Clock, worth: &Worth, tries: &Tries) ->
             _ => None,
         };
         let is_wrong = judged.is_some_and(|judged| !judged.correct) && worth.void.is_none();
-        let credit = judged.map_or(Points::ZERO, |judged| {
-            credit(&policy.credit, worth.points, &judged, wrong_tries).rounded_down(policy.round_to)
-        });
+        let credit = match (standing, judged) {
+            (Standing::SameBytes(first), _) => scores[first].credit,
+            (_, Some(judged)) => credit(&policy.credit, worth.points, &judged, wrong_tries)
+                .rounded_down(policy.round_to),
+            (_, None) => Points::ZERO,
+        };
         wrong_tries += u32::from(is_wrong);
         scores.push(TryScore { in_time, standing, is_wrong, credit });
     }
@@ -256,7 +259,16 @@ fn counting(which: Which, tries: &[Try], scores: &[TryScore]) -> Option<usize> {
     let standing = || (0..scores.len()).filter(|i| scores[*i].standing == Standing::Stands);
     match which {
         Which::First => standing().next(),
-        Which::Last => standing().next_back(),
+        // An earlier one that is handed in again takes the place of one that is worth less; so it never costs.
+        Which::Last => (0..scores.len()).fold(None, |counts, i| match scores[i].standing {
+            Standing::Stands => Some(i),
+            Standing::SameBytes(_)
+                if counts.is_some_and(|counts: usize| scores[i].credit > scores[counts].credit) =>
+            {
+                Some(i)
+            }
+            _ => counts,
+        }),
         Which::Best => standing().rev().max_by_key(|i| scores[*i].credit),
         Which::FirstCorrect => {
             let mut correct = standing().filter(|i| is_correct(&tries[*i]));

@@ -335,3 +335,23 @@ fn who_has_no_rank_takes_none_from_others_and_groups_are_ranked_apart() {
         ]
     );
 }
+
+/// The last one counts: somebody who hands in an earlier try again has changed their mind, and one that is scanned
+/// twice costs nobody anything.
+#[test]
+fn an_earlier_try_that_is_handed_in_again_counts_if_it_is_worth_more() {
+    let policy = policy(Credit::AllOrNothing, Which::Last);
+    let again = |first: &Try, minute: i64| Try { at_ms: Some(minute * MINUTE), ..first.clone() };
+    let (right, bad) = (correct(10 * MINUTE), wrong(20 * MINUTE, 3, 0));
+    let handed_in = tries([
+        vec![right.clone(), bad.clone(), again(&right, 30)],
+        vec![bad.clone(), right.clone(), again(&bad, 30)],
+        vec![right.clone(), again(&right, 30)],
+    ]);
+    let score =
+        score_round(&policy, &hour(LateRule::Refuse), &worth(&[35, 35, 35]), &handed_in, &[]);
+    let counts: Vec<_> =
+        score.puzzles.iter().map(|puzzle| (puzzle.counts, puzzle.points)).collect();
+    assert_eq!(counts, [2, 1, 0].map(|counts| (Some(counts), points(35))));
+    assert_eq!(score.puzzles.iter().map(|puzzle| puzzle.wrong_tries).sum::<u32>(), 2);
+}

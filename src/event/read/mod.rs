@@ -6,6 +6,8 @@ mod rounds;
 mod table;
 mod times;
 
+pub use table::delimiter_of;
+
 use super::definition::{Event, See, When};
 use super::folder::{Folder, line_at};
 use super::names::{self, Names};

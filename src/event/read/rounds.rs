@@ -130,7 +130,8 @@ impl<'a> Reader<'a> {
         }
         for section in sections.into_iter().take(PUZZLES_MAX) {
             let at = section.at();
-            let Some(puzzle) = self.puzzle(id, section, needs) else { continue };
+            let round_to = defined.map_or(Points::ZERO, |defined| defined.policy.round_to);
+            let Some(puzzle) = self.puzzle(id, section, needs, round_to) else { continue };
             if ids.insert(folded(&puzzle.id, self.folds), ()).is_some() {
                 document.add(at, format!("there is a puzzle `{}` already", puzzle.id));
             }
@@ -155,6 +156,7 @@ impl<'a> Reader<'a> {
         round: &str,
         mut section: Section<'_>,
         needs: Option<&'static str>,
+        round_to: Points,
     ) -> Option<RoundPuzzle> {
         let document = section.document();
         let at = section.at();
@@ -179,8 +181,17 @@ impl<'a> Reader<'a> {
             );
             document.add(id.at, message);
         }
-        if points.as_ref().is_some_and(|points| points.value < Points::ZERO) {
-            document.add(at, "`points` is below zero");
+        if let Some(points) = &points {
+            if points.value < Points::ZERO {
+                document.add(points.at, "`points` is below zero");
+            } else if points.value.rounded_down(round_to) != points.value {
+                let message = format!(
+                    "nobody could earn {} points, since the policy rounds them down to a multiple of {round_to}: \
+                     give the policy another `round_to`, or the puzzle other points",
+                    points.value
+                );
+                document.add(points.at, message);
+            }
         }
         let givens = givens?;
         let (mut puzzle, source) = self.one_of(document, round, &givens, alphabet)?;

@@ -20,6 +20,13 @@ impl Row {
     }
 }
 
+/// What stands between the cells of a table: what its header has more of, `;`, `,` or a tab.
+pub fn delimiter_of(text: &str) -> u8 {
+    let header = text.lines().next().unwrap_or_default();
+    let count = |delimiter: &u8| header.bytes().filter(|byte| byte == delimiter).count();
+    [b',', b';', b'\t'].into_iter().rev().max_by_key(count).unwrap_or(b',')
+}
+
 /// Reads a table with these `columns`, of which the first must be there. A header names a column as it is or as
 /// `called` says, in any case; other columns are ignored. The delimiter is what the header has more of, `;` or `,`
 /// or a tab.
@@ -29,11 +36,8 @@ pub(super) fn read(
     called: &HashMap<String, String>,
     problems: &Problems,
 ) -> Vec<Row> {
-    let header = text.lines().next().unwrap_or_default();
-    let count = |delimiter: &u8| header.bytes().filter(|byte| byte == delimiter).count();
-    let delimiter = [b',', b';', b'\t'].into_iter().rev().max_by_key(count).unwrap_or(b',');
     let mut builder = csv::ReaderBuilder::new();
-    let builder = builder.delimiter(delimiter).flexible(true);
+    let builder = builder.delimiter(delimiter_of(text)).flexible(true);
     let mut reader = builder.from_reader(text.as_bytes());
     let names = match reader.headers() {
         Ok(names) => names.clone(),
@@ -55,7 +59,20 @@ pub(super) fn read(
             (None, _) if *column == columns[0] || called.contains_key(*column) => {
                 problems.add(file, Some(1), format!("no column is called `{header}`"));
             }
-            (None, _) => {}
+            (None, _) => {
+                let is_like = |name: &&str| {
+                    let name = name.trim().to_lowercase();
+                    !columns.contains(&&*name) && strsim::damerau_levenshtein(&name, column) == 1
+                };
+                if let Some(like) = names.iter().find(is_like) {
+                    let message = format!(
+                        "no column is called `{column}`, but one is called `{}`: call it `{column}` if it is \
+                         that, or else something that is not so much like it",
+                        like.trim()
+                    );
+                    problems.add(file, Some(1), message);
+                }
+            }
         }
     }
     let mut rows = Vec::new();
@@ -83,6 +100,17 @@ pub(super) fn read(
         if rows.len() == ROWS_MAX {
             problems.add(file, Some(line), format!("there are more than {ROWS_MAX} rows"));
             break;
+        }
+        if record.len() > names.len()
+            && record.iter().skip(names.len()).any(|cell| !cell.trim().is_empty())
+        {
+            let message = format!(
+                "this row has {} cells, and the header {}: put text that holds the delimiter into quotes",
+                record.len(),
+                names.len()
+            );
+            problems.add(file, Some(line), message);
+            continue;
         }
         let cell = |(column, place): &(&'static str, usize)| {
             Some((*column, record.get(*place)?.to_owned()))

@@ -148,7 +148,8 @@ impl Standings {
                 for entrant in 0..self.event().entrants.len() {
                     if self.tries[round][entrant][puzzle].is_empty() {
                         let owner = Owner { entrant, round, puzzle };
-                        missing.push(Listed { owner, status: self.status(entrant) });
+                        let status = self.status(entrant, &self.effect);
+                        missing.push(Listed { owner, status });
                     }
                 }
             }
@@ -208,6 +209,9 @@ impl Standings {
                         ),
                         None => "it does not count".into(),
                     },
+                    Standing::SameBytes(first) if counts => {
+                        format!("it is the same as try {}, and counts as the last", first + 1)
+                    }
                     standing => standing.to_string(),
                 };
                 if became.is_wrong {

@@ -258,11 +258,11 @@ impl Standings {
             rounds.insert(round);
         }
         for round in rounds {
-            self.places[round] = self.rank(&self.scores[round], &self.places[round]);
+            self.places[round] = self.rank(&self.scores[round], &self.places[round], &self.effect);
         }
         let scores: Vec<_> = self.scores.iter().map(|scores| Some(&scores[..])).collect();
         let places: Vec<_> = self.places.iter().map(|places| Some(&places[..])).collect();
-        self.overall = self.rank_overall(&scores, &places, &self.overall);
+        self.overall = self.rank_overall(&scores, &places, &self.overall, &self.effect);
     }
 
     fn owner(&self, entrant: &str, round: &str, puzzle: &str) -> Option<Owner> {
@@ -466,8 +466,9 @@ impl Standings {
         }
     }
 
-    fn status(&self, entrant: usize) -> Status {
-        self.effect.statuses.get(&entrant).copied().unwrap_or(self.event.entrants[entrant].status)
+    /// Whether an entrant takes part, by the roster and these rulings.
+    fn status(&self, entrant: usize, effect: &Effect) -> Status {
+        effect.statuses.get(&entrant).copied().unwrap_or(self.event.entrants[entrant].status)
     }
 
     /// How long after its end files of a round are accepted, in milliseconds.

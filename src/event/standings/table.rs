@@ -4,7 +4,9 @@ use super::effect::Effect;
 use super::{Score, Standings};
 use crate::event::definition::{Event, Status};
 use gridmark_core::scoring::{Contender, Listing, Overall, Place, Points, RoundResult, rank_again};
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// The place of an entrant in a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,35 +121,38 @@ impl Standings {
 
     /// The table of a round, for staff.
     pub fn round(&self, round: usize, now_ms: i64) -> Table {
-        self.table(self.state(round, now_ms), &self.scores[round], &self.places[round])
+        let state = self.state(round, now_ms);
+        self.table(state, &self.scores[round], &self.places[round], &self.effect)
     }
 
     /// The table of the event, for staff.
     pub fn overall(&self, now_ms: i64) -> Table {
         let scores: Vec<_> = self.scores.iter().map(|scores| Some(&scores[..])).collect();
-        self.overall_table(&scores, &self.overall, now_ms)
+        self.overall_table(&scores, &self.overall, now_ms, &self.effect)
     }
 
     /// The table of a round, as far as the public may see it; nothing before it starts.
     pub fn public_round(&self, round: usize, now_ms: i64) -> Option<Table> {
         let scores = self.public_scores(round, now_ms)?;
-        let places = self.rank(&scores, &self.places[round]);
-        Some(self.table(self.state(round, now_ms), &scores, &places))
+        let effect = self.public_effect(round..round + 1, now_ms);
+        let places = self.rank(&scores, &self.places[round], &effect);
+        Some(self.table(self.state(round, now_ms), &scores, &places, &effect))
     }
 
     /// The table of the event, as far as the public may see it.
     pub fn public_overall(&self, now_ms: i64) -> Table {
         let rounds = 0..self.event.rounds.len();
+        let effect = self.public_effect(rounds.clone(), now_ms);
         let scores: Vec<_> = rounds.map(|round| self.public_scores(round, now_ms)).collect();
         let scores: Vec<_> = scores.iter().map(Option::as_deref).collect();
         let places: Vec<Option<Vec<Place>>> = scores
             .iter()
             .zip(&self.places)
-            .map(|(scores, order)| scores.map(|scores| self.rank(scores, order)))
+            .map(|(scores, order)| scores.map(|scores| self.rank(scores, order, &effect)))
             .collect();
         let of_rounds: Vec<_> = places.iter().map(Option::as_deref).collect();
-        let places = self.rank_overall(&scores, &of_rounds, &self.overall);
-        self.overall_table(&scores, &places, now_ms)
+        let places = self.rank_overall(&scores, &of_rounds, &self.overall, &effect);
+        self.overall_table(&scores, &places, now_ms, &effect)
     }
 
     /// The scores of a round as far as the public may see them.
@@ -156,8 +161,7 @@ impl Standings {
             Shown::Nothing => None,
             Shown::All => Some(self.scores[round].clone()),
             Shown::Until(until_ms) => {
-                let ruled = self.rulings.iter().take_while(|ruling| ruling.at_ms <= until_ms);
-                let effect = Effect::of(&ruled.cloned().collect::<Vec<_>>(), &self.event);
+                let effect = self.effect_until(until_ms);
                 let entrants = 0..self.event.entrants.len();
                 let score = |entrant| self.score(round, entrant, &effect, Some(until_ms));
                 Some(entrants.map(score).collect())
@@ -165,14 +169,32 @@ impl Standings {
         }
     }
 
-    fn table(&self, state: State, scores: &[Score], places: &[Place]) -> Table {
+    /// What rulings do, as far as the public may see it in all of these rounds.
+    fn public_effect(&self, mut rounds: Range<usize>, now_ms: i64) -> Cow<'_, Effect> {
+        let until = |round| match self.shown(round, now_ms) {
+            Shown::Until(until_ms) => Some(until_ms),
+            Shown::Nothing | Shown::All => None,
+        };
+        match rounds.by_ref().filter_map(until).min() {
+            Some(until_ms) => Cow::Owned(self.effect_until(until_ms)),
+            None => Cow::Borrowed(&self.effect),
+        }
+    }
+
+    /// What rulings do that were made up to a moment.
+    fn effect_until(&self, until_ms: i64) -> Effect {
+        let ruled = self.rulings.iter().take_while(|ruling| ruling.at_ms <= until_ms);
+        Effect::of(&ruled.cloned().collect::<Vec<_>>(), &self.event)
+    }
+
+    fn table(&self, state: State, scores: &[Score], places: &[Place], effect: &Effect) -> Table {
         let row = |place: &Place| {
             let score = &scores[place.contender];
             Row {
                 entrant: place.contender,
                 rank: place.rank,
                 group_rank: place.group_rank,
-                status: self.status(place.contender),
+                status: self.status(place.contender, effect),
                 total: score.total,
                 bonus: score.bonus,
                 penalty: score.penalty,
@@ -185,10 +207,10 @@ impl Standings {
 
     /// The places of entrants with these scores in a round. `order` may hold earlier places, which are nearly in
     /// order then.
-    pub(super) fn rank(&self, scores: &[Score], order: &[Place]) -> Vec<Place> {
+    pub(super) fn rank(&self, scores: &[Score], order: &[Place], effect: &Effect) -> Vec<Place> {
         let contenders: Vec<Contender> = (scores.iter().zip(&self.groups).enumerate())
             .map(|(entrant, (score, group))| Contender {
-                listing: listing(self.status(entrant)),
+                listing: listing(self.status(entrant, effect)),
                 group: *group,
                 total: score.total,
                 gain_ms: score.last_gain.map(|gain| gain.elapsed_ms),
@@ -204,6 +226,7 @@ impl Standings {
         scores: &[Option<&[Score]>],
         places: &[Option<&[Place]>],
         order: &[Place],
+        effect: &Effect,
     ) -> Vec<Place> {
         let count = self.event.entrants.len();
         let mut results: Vec<Vec<RoundResult>> = vec![Vec::with_capacity(scores.len()); count];
@@ -225,7 +248,7 @@ impl Standings {
         let overall: Overall = self.event.overall;
         let contenders: Vec<Contender> = (results.iter().zip(&self.groups).enumerate())
             .map(|(entrant, (results, group))| {
-                overall.contender(listing(self.status(entrant)), *group, results)
+                overall.contender(listing(self.status(entrant, effect)), *group, results)
             })
             .collect();
         let mut places = rank_again(&contenders, &self.event.break_by, order);
@@ -235,7 +258,13 @@ impl Standings {
         places
     }
 
-    fn overall_table(&self, scores: &[Option<&[Score]>], places: &[Place], now_ms: i64) -> Table {
+    fn overall_table(
+        &self,
+        scores: &[Option<&[Score]>],
+        places: &[Place],
+        now_ms: i64,
+        effect: &Effect,
+    ) -> Table {
         let row = |place: &Place| {
             let entrant = place.contender;
             let of_rounds = || scores.iter().flatten().map(|scores| &scores[entrant]);
@@ -247,7 +276,7 @@ impl Standings {
                 entrant,
                 rank: place.rank,
                 group_rank: place.group_rank,
-                status: self.status(entrant),
+                status: self.status(entrant, effect),
                 total: place.total,
                 bonus: of_rounds().map(|score| score.bonus).sum(),
                 penalty: of_rounds().map(|score| score.penalty).sum(),

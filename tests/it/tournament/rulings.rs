@@ -82,11 +82,20 @@ fn what_staff_decide_changes_points_at_once_and_can_be_undone() {
         let late =
             next("late --submission r1/p1/101.txt --value refuse", ["103 1.5", "101 0", "102 0"]);
         next(&format!("undo --number {late}"), ["101 10", "103 1.5", "102 0"]);
+        let unclear = "assign --submission misnamed.txt --entrant 102 --round r1 --puzzle p1";
+        refused(&sandbox, unclear, "misnamed.txt, attempt 1, holds several grids");
         let assigned = next(
             "assign --submission misnamed.txt --case 2 --entrant 102 --round r1 --puzzle p1",
             ["101 10", "102 10", "103 1.5"],
         );
         assert_eq!(judgements(&sandbox)[0], "misnamed.txt~1: 102 r1/p1 correct");
+        let other =
+            "assign --submission misnamed.txt --case 1 --entrant 103 --round r1 --puzzle p1";
+        refused(
+            &sandbox,
+            other,
+            &format!("is assigned by ruling {assigned}, and can be one entry"),
+        );
         next(&format!("undo --number {assigned}"), ["101 10", "103 1.5", "102 0"]);
         assert_eq!(judgements(&sandbox), before);
         let status = next("status --entrant 101 --value dq", ["103 1.5", "102 0", "101 10"]);
@@ -168,6 +177,7 @@ fn what_means_nothing_or_would_change_an_official_result_is_refused_with_what_to
     ruled(&sandbox, "protest --number 3", 4);
     refused(&sandbox, "protest --number 3", "is closed");
     ruled(&sandbox, "official --round r1", 5);
+    refused(&sandbox, "official --round r1", "that is official by ruling 5 already");
     for line in [
         "points --entrant 101 --round r1 --value add_1",
         "verdict --submission r1/p1/101.txt --value wrong",
@@ -178,7 +188,7 @@ fn what_means_nothing_or_would_change_an_official_result_is_refused_with_what_to
     }
     // A folder that would change it is refused, too; one that does not is taken over.
     let mut folder = over();
-    folder.policies = folder.policies.replace("0.5", "3");
+    folder.rounds[0].1 = folder.rounds[0].1.replace("points = 10", "points = 20");
     folder.write(&sandbox);
     let outcome = sandbox.run("reload", &["--"; 0]);
     assert!(outcome.stderr.contains("the results of round r1 are official"), "{outcome:?}");
@@ -219,8 +229,9 @@ fn many_rulings_of_a_list_are_recorded_all_or_none() {
     assert_eq!(bad.code, Some(1), "{bad:?}");
     assert!(bad.stderr.contains("ruling 2 of the list: there is no entrant `109`"), "{bad:?}");
     assert_eq!(standings(&sandbox), ["101 0", "102 0", "103 0"]);
+    // As a spreadsheet may have it.
     let good = list(
-        "action,entrant,round,value,reason\npoints,101,r1,add 1,a\npoints,102,r1,add 2,\"=b\"\n",
+        "action;entrant;round;value;reason\npoints;101;r1;add 1;a\npoints;102;r1;add 2;\"=b\"\n",
     );
     assert_eq!(good.stdout, "ruling 2 is recorded\nruling 3 is recorded\n", "{good:?}");
     assert_eq!(standings(&sandbox), ["102 2", "101 1", "103 0"]);

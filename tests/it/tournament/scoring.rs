@@ -246,6 +246,19 @@ impl Naive {
     }
 
     fn standing(&self, tries: &[&Try], number: usize) -> bool {
+        self.stands_alone(tries, number) && self.same_as(tries, number).is_none()
+    }
+
+    /// The earlier one that stands and has the same bytes.
+    fn same_as(&self, tries: &[&Try], number: usize) -> Option<usize> {
+        let is_same = |earlier: &usize| {
+            tries[*earlier].bytes == tries[number].bytes && self.standing(tries, *earlier)
+        };
+        (0..number).find(is_same)
+    }
+
+    /// Whether it stands, whatever else was handed in.
+    fn stands_alone(&self, tries: &[&Try], number: usize) -> bool {
         let one = tries[number];
         if self.late_ruling(one) == Some(false) {
             return false;
@@ -262,17 +275,18 @@ impl Naive {
                 _ => {}
             }
         }
-        // The same bytes as an earlier one that stands.
-        !(0..number)
-            .any(|earlier| tries[earlier].bytes == one.bytes && self.standing(tries, earlier))
+        true
     }
 
     fn credit(&self, tries: &[&Try], number: usize) -> i64 {
         let one = tries[number];
         let definition = &self.rounds[one.round];
         let points = definition.puzzles[one.puzzle].points;
-        if !self.standing(tries, number) {
+        if !self.stands_alone(tries, number) {
             return 0;
+        }
+        if let Some(first) = self.same_as(tries, number) {
+            return self.credit(tries, first);
         }
         let (correct, cells, blank, wrong) = self.judged(one).unwrap();
         let wrong_before = (0..number).filter(|n| self.is_wrong(tries, *n)).count();
@@ -304,7 +318,16 @@ impl Naive {
         let standing: Vec<usize> = (0..tries.len()).filter(|n| self.standing(tries, *n)).collect();
         match self.rounds[round].policy.which {
             "first" => standing.first().copied(),
-            "last" => standing.last().copied(),
+            "last" => {
+                let mut counts = None;
+                for n in (0..tries.len()).filter(|n| self.stands_alone(tries, *n)) {
+                    let is_better = |counts| self.credit(tries, n) > self.credit(tries, counts);
+                    if self.standing(tries, n) || counts.is_some_and(is_better) {
+                        counts = Some(n);
+                    }
+                }
+                counts
+            }
             "best" => {
                 let best = standing.iter().map(|n| self.credit(tries, *n)).max()?;
                 standing.into_iter().find(|n| self.credit(tries, *n) == best)
@@ -608,7 +631,9 @@ fn random(random: &mut Random) -> Naive {
                 round_to: *random.pick(&[1_000, 100, 1]),
             };
             let puzzles = (0..1 + random.below(3))
-                .map(|_| Puzzle { points: *random.pick(&[10_000, 35_000, 42_500]) })
+                // Only what somebody could earn.
+                .map(|_| down(*random.pick(&[10_000, 35_000, 42_500]), policy.round_to))
+                .map(|points| Puzzle { points })
                 .collect();
             Round { start, minutes: 60, sheet, policy, puzzles, times }
         })
@@ -999,9 +1024,8 @@ fn nothing_that_is_handed_in_or_ruled_during_a_freeze_changes_what_the_public_se
             for (number, (ruled, at_ms)) in naive.rulings.iter().zip(&at).enumerate() {
                 let mut ruling = ruling(ruled, number, 1_000 + number as i64);
                 ruling.at_ms = *at_ms;
-                // Who takes part and how long a round is are no results.
-                let is_open =
-                    matches!(ruled, Ruled::Status(..) | Ruled::Exclude(..) | Ruled::Undo(_));
+                // How long a round is is no result.
+                let is_open = matches!(ruled, Ruled::Exclude(..) | Ruled::Undo(_));
                 if !with_later && *at_ms > frozen && !is_open {
                     let draft = Draft { action: "protest".into(), ..ruling.draft };
                     let (by, reason) = (draft.by, draft.reason);
