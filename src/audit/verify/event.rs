@@ -73,6 +73,10 @@ impl Verify<'_> {
                     (Ok(_), Some(_)) => {
                         self.fault(&path, "it is not what the ledger gives".into(), RESTART);
                     }
+                    // In a copy, or before the first start.
+                    (Err(error), Some(_)) if error.kind() == std::io::ErrorKind::NotFound => {
+                        self.note(&path, "it is not there".into(), RESTART);
+                    }
                     (Err(error), _) => {
                         self.fault(&path, format!("it cannot be read: {error}"), RESTART);
                     }

@@ -65,13 +65,15 @@ fn a_backup_holds_all_that_standings_need() {
         let copied = std::fs::read_to_string(copy.join("event").join(file)).unwrap();
         assert_eq!(copied, sandbox.text(format!("event/{file}")));
     }
-    let root = ["--root".as_ref(), copy.as_os_str(), "--csv".as_ref()];
-    let restored = std::process::Command::new(env!("CARGO_BIN_EXE_gridmark"))
-        .args(["event", "standings"])
-        .args(root)
-        .output()
-        .unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gridmark"));
+        command.args(arguments).arg("--root").arg(&copy).output().unwrap()
+    };
+    let restored = run(&["event", "standings", "--csv"]);
     assert_eq!(String::from_utf8(restored.stdout).unwrap(), sandbox.text("reports/standings.csv"));
+    // Its standings are not written yet, which is no disagreement.
+    let verified = run(&["verify"]);
+    assert_eq!(verified.status.code(), Some(0), "{verified:?}");
 }
 
 #[test]
