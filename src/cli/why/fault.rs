@@ -3,11 +3,12 @@
 
 use crate::cli::chunks::Chunks;
 use crate::config::{Paths, Settings};
+use crate::event::Definitions;
 use crate::model::escape;
 use crate::model::marking::limits;
 use crate::model::submission::Finished;
 use crate::store::archive::Archive;
-use crate::store::ledger::Record;
+use crate::store::ledger::{Ledger, Record};
 use gridmark_core::board::{Mark, Verdict};
 use gridmark_core::format::kind_by_name;
 use gridmark_core::judge::{Judge, Tier};
@@ -18,25 +19,46 @@ const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// What is wrong with the first case that is not right, and which case that is unless there is only one.
 /// `None` if all are right, or the file that was graded is not there any more, or may not be read.
-pub(super) fn first_fault(settings: &Settings, record: &Record, done: &Finished) -> Option<String> {
+pub(super) fn first_fault(
+    settings: &Settings,
+    ledger: &Ledger,
+    record: &Record,
+    done: &Finished,
+) -> Option<String> {
     let is_wrong = done.tally.of(Verdict::Wrong) + done.tally.of(Verdict::Unreadable) > 0;
     if !is_wrong || done.bytes > FILE_BYTES_MAX {
         return None;
     }
     let bytes = graded_bytes(&settings.paths, record, done).ok().flatten()?;
-    let judge = Judge::new(Tier::from_setting(&settings.grade.tier).ok()?);
     let name = &record.claimed.name;
+    let is_right = |mark: &Mark| matches!(mark, Mark::Correct | Mark::Counted(_));
+    let said = |case: u64, mark: &Mark| {
+        let what = escape::line(&in_words(mark));
+        if done.tally.cases() == 1 { what } else { format!("case {case}: {what}") }
+    };
+    // An entry was judged against its puzzle.
+    if let Some(number) = done.rules.definitions
+        && let Ok(Some(source)) = ledger.definitions().get(number)
+        && let Ok(definitions) = Definitions::new(number, &source)
+    {
+        let mut first = None;
+        let judged = definitions.judge(name, &bytes, &done.rules, |case, _, mark| {
+            if first.is_none() && !is_right(mark) {
+                first = Some(said(case, mark));
+            }
+        });
+        if judged.is_some() {
+            return first;
+        }
+    }
+    let judge = Judge::new(Tier::from_setting(&settings.grade.tier).ok()?);
     let forced = kind_by_name(name.as_bytes());
     let mut chunks = Chunks::new(name.as_path(), &bytes[..], forced, limits(&done.rules));
     let (mut marks, mut before) = (Vec::new(), 0);
     while let Some(chunk) = chunks.next().ok()? {
         chunk.mark(judge, &mut marks);
-        let is_right = |mark: &Mark| matches!(mark, Mark::Correct | Mark::Counted(_));
         if let Some(at) = marks.iter().position(|mark| !is_right(mark)) {
-            let what = escape::line(&in_words(&marks[at]));
-            let case = before + at as u64 + 1;
-            let is_only = done.tally.cases() == 1;
-            return Some(if is_only { what } else { format!("case {case}: {what}") });
+            return Some(said(before + at as u64 + 1, &marks[at]));
         }
         before += marks.len() as u64;
     }

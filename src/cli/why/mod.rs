@@ -265,6 +265,6 @@ impl Query<'_> {
     }
 
     fn words(&self) -> Words<'_> {
-        Words { settings: self.settings }
+        Words { settings: self.settings, ledger: self.ledger.as_ref() }
     }
 }

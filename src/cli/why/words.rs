@@ -4,9 +4,10 @@ use super::fault::first_fault;
 use super::service::Service;
 use super::{Answer, Name, Record, Settings, Status, escape};
 use crate::model::rows::{report_of, rfc_3339};
-use crate::model::submission::{Finished, HandedIn, Tally};
+use crate::model::submission::{Entry, Finished, HandedIn, Judgement, Outcome, Tally};
 use crate::model::words::{counted, times};
 use crate::service::http::{ClaimState, InboxStatus, WhyAnswer};
+use crate::store::ledger::Ledger;
 use crate::store::path::is_missing;
 use gridmark_core::Kind;
 use gridmark_core::board::Verdict;
@@ -16,6 +17,7 @@ use std::time::Duration;
 /// Builds answers under these settings.
 pub(super) struct Words<'a> {
     pub(super) settings: &'a Settings,
+    pub(super) ledger: Option<&'a Ledger>,
 }
 
 impl Words<'_> {
@@ -125,11 +127,21 @@ impl Words<'_> {
                     Status::Unreadable => "nothing could be read".to_owned(),
                     _ => marks(&done.tally),
                 });
-                if let Some(fault) = first_fault(self.settings, record, done) {
+                let ledger = self.ledger;
+                if let Some(fault) =
+                    ledger.and_then(|ledger| first_fault(self.settings, ledger, record, done))
+                {
                     first.push_str(": ");
                     first.push_str(&fault);
                 }
-                Answer { code: 0, lines: vec![first] }
+                let mut answer = Answer { code: 0, lines: vec![first] };
+                let judged = ledger.map(|it| it.changes().of_submission(record.claimed.id));
+                if let Some(Ok(judged)) = judged
+                    && let Some(newest) = judged.last()
+                {
+                    answer.add(entry(&newest.judgement));
+                }
+                answer
             }
             Status::Failed => {
                 let reason = done.reason.as_deref().unwrap_or("the reason is not known");
@@ -211,6 +223,25 @@ fn add_service(answer: &mut Answer, service: &Service) {
 fn handed_in(HandedIn { at_ms, doubt }: &HandedIn) -> String {
     let doubt = doubt.map(|doubt| format!(" (in doubt: {})", doubt.reason()));
     rfc_3339(*at_ms) + &doubt.unwrap_or_default()
+}
+
+/// What it is at the event: whose entry, or why it waits for staff.
+fn entry(judgement: &Judgement) -> String {
+    let whose = match &judgement.entry {
+        Some(Entry { entrant, round, puzzle }) => {
+            format!("the entry of {} for {round}/{puzzle}", escape::line(entrant))
+        }
+        None => "nobody's entry".to_owned(),
+    };
+    match &judgement.outcome {
+        Outcome::Held { why, nearest } => {
+            let nearest =
+                nearest.as_deref().map_or_else(String::new, |it| format!(" (nearest: {it})"));
+            format!("{whose}; held for staff: {}{}", escape::line(why), escape::line(&nearest))
+        }
+        Outcome::Dismissed => format!("{whose}; staff have dismissed it"),
+        Outcome::Marked(marked) => format!("{whose}: {}", marked.verdict()),
+    }
 }
 
 /// Counts by verdict: `3 correct, 1 wrong`.

@@ -145,6 +145,27 @@ fn what_was_handed_in_before_there_was_an_event_is_judged_with_the_first_folder(
 }
 
 #[test]
+fn why_says_whose_entry_a_file_is_and_what_is_wrong_with_it_there() {
+    let mut sandbox = Sandbox::new();
+    Folder::new().write(&sandbox);
+    sandbox.start();
+    sandbox.rename_in("r1/p1/101.txt", relabelled());
+    sandbox.rename_in("r1/p1/102.txt", SOLVED);
+    sandbox.rename_in("misnamed.txt", SOLVED);
+    sandbox.wait_for(3);
+    for (name, expected) in [
+        ("r1/p1/101.txt", ["given-changed", "the entry of 101 for r1/p1: wrong"]),
+        ("r1/p1/102.txt", ["1 correct", "the entry of 102 for r1/p1: correct"]),
+        ("misnamed.txt", ["bare-grid", "nobody's entry; held for staff: its name fits no pattern"]),
+    ] {
+        // Rows are there before the ledger has the marks.
+        sandbox.wait_until("it is graded", |sandbox| sandbox.run("why", &[name]).code == Some(0));
+        let why = sandbox.run("why", &[name]);
+        assert!(expected.iter().all(|words| why.stdout.contains(words)), "{why:?}");
+    }
+}
+
+#[test]
 fn an_entry_for_another_puzzle_of_the_event_says_which() {
     let mut sandbox = Sandbox::new();
     let mut folder = Folder::new();
