@@ -71,6 +71,10 @@ fn a_backup_holds_all_that_standings_need() {
     };
     let restored = run(&["event", "standings", "--csv"]);
     assert_eq!(String::from_utf8(restored.stdout).unwrap(), sandbox.text("reports/standings.csv"));
+    // The files of an event are no strangers among the reports.
+    let own = sandbox.run("verify", &["--"; 0]);
+    assert_eq!(own.code, Some(0), "{own:?}");
+    assert!(!own.stdout.contains(".csv"), "{own:?}");
     // Its standings are not written yet, which is no disagreement.
     let verified = run(&["verify"]);
     assert_eq!(verified.status.code(), Some(0), "{verified:?}");
