@@ -6,7 +6,7 @@
 //! and reports that publishing keeps open.
 
 use super::Error;
-use crate::config::Settings;
+use crate::config::{PageListen, Settings};
 use crate::telemetry::emit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -36,6 +36,9 @@ const OPEN_REPORTS_MAX: usize = 256;
 /// A connection that is answered, and one that waits for its turn.
 const CONNECTING: usize = 2;
 
+/// The page, if it is on: its listener, its runtime, and a connection that is accepted.
+const PAGE: usize = 8;
+
 /// Each of the three consumers gets this fraction of the spare descriptors: an eighth.
 const SHARE: usize = 8;
 
@@ -45,13 +48,23 @@ fn descriptors_needed(settings: &Settings) -> usize {
     let fixed = BASE + CLAIMING + SCANNING + PUBLISHING + OPEN_REPORTS_LEAST + 1 + CONNECTING;
     let grading = settings.grade.threads().saturating_mul(GRADING);
     let streaming = settings.grade.streams_max.saturating_mul(STREAMING);
-    fixed.saturating_add(grading).saturating_add(streaming)
+    let page = if has_page(settings) { PAGE } else { 0 };
+    fixed.saturating_add(grading).saturating_add(streaming).saturating_add(page)
+}
+
+fn has_page(settings: &Settings) -> bool {
+    settings.page.listen != PageListen::Off
 }
 
 /// The number of descriptors from which more make no difference.
 pub fn descriptors_wanted(settings: &Settings) -> usize {
     let most = settings.http.connections_max.max(OPEN_REPORTS_MAX);
-    descriptors_needed(settings).saturating_add(most.saturating_mul(SHARE))
+    let page = if has_page(settings) { settings.page.connections_max } else { 0 };
+    let wanted = descriptors_needed(settings).saturating_add(most.saturating_mul(SHARE));
+    // The page gets at most half of what is spare.
+    wanted
+        .saturating_add(page)
+        .max(descriptors_needed(settings).saturating_add(page.saturating_mul(2)))
 }
 
 /// Raises RLIMIT_NOFILE to its hard limit.
@@ -75,7 +88,26 @@ fn descriptors_max() -> usize {
 
 /// The spare descriptors for each of the three consumers.
 fn share(settings: &Settings) -> usize {
-    descriptors_max().saturating_sub(descriptors_needed(settings)) / SHARE
+    spare(settings).saturating_sub(page_share(settings)) / SHARE
+}
+
+fn spare(settings: &Settings) -> usize {
+    descriptors_max().saturating_sub(descriptors_needed(settings))
+}
+
+/// The spare descriptors for connections of the page.
+fn page_share(settings: &Settings) -> usize {
+    let wanted = if has_page(settings) { settings.page.connections_max } else { 0 };
+    wanted.min(spare(settings) / 2)
+}
+
+/// How many connections of the page may be open, so that none of them takes a descriptor that grading needs.
+pub(super) fn page_connections_max(settings: &Settings) -> usize {
+    let (wanted, most) = (settings.page.connections_max, page_share(settings).max(1));
+    if has_page(settings) && wanted > most {
+        emit::connections_bounded("page.connections_max", wanted, most);
+    }
+    wanted.min(most)
 }
 
 /// How many folders a scan of the inbox may keep open.
@@ -92,7 +124,7 @@ pub(super) fn open_reports_max(settings: &Settings) -> usize {
 pub(super) fn connections_max(settings: &Settings) -> usize {
     let (wanted, most) = (settings.http.connections_max, share(settings).saturating_add(1));
     if wanted > most {
-        emit::connections_bounded(wanted, most);
+        emit::connections_bounded("http.connections_max", wanted, most);
     }
     wanted.min(most)
 }

@@ -25,7 +25,7 @@ pub use descriptors::descriptors_wanted;
 pub use error::Error;
 pub use reload::Source;
 
-use crate::config::Settings;
+use crate::config::{self, Settings};
 use crate::jury::Jury;
 use crate::page::{self, Page};
 use crate::pipeline::publish::Published;
@@ -252,7 +252,10 @@ fn page_dependencies(shared: &Shared) -> page::Dependencies {
                 oldest: flow.oldest,
             }
         }),
-        settings: shared.settings.page.clone(),
+        settings: config::Page {
+            connections_max: descriptors::page_connections_max(&shared.settings),
+            ..shared.settings.page.clone()
+        },
     }
 }
 

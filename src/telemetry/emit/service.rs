@@ -138,9 +138,9 @@ pub fn accept_failed(error: &std::io::Error) {
 }
 
 /// Too few descriptors allow fewer connections than the setting.
-pub fn connections_bounded(wanted: usize, most: usize) {
-    warn!(target: TARGET, wanted, most,
-        "fewer connections are accepted than http.connections_max, because descriptors are few; \
+pub fn connections_bounded(setting: &str, wanted: usize, most: usize) {
+    warn!(target: TARGET, setting, wanted, most,
+        "fewer connections are accepted than the setting says, because descriptors are few; \
          raise LimitNOFILE or ulimit -n");
 }
 

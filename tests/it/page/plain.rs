@@ -120,6 +120,30 @@ fn others_than_staff_see_standings_as_far_as_the_public_may() {
     assert!(body.contains("Nothing of this round is shown yet.") && !body.contains("One"));
 }
 
+/// However many screens there are, grading has the descriptors that it needs.
+#[test]
+fn few_descriptors_mean_few_connections_and_all_files_are_graded() {
+    let mut sandbox = Sandbox::new();
+    sandbox.bound_descriptors(256);
+    let address = start(&mut sandbox);
+    assert!(sandbox.service().log().contains("page.connections_max"));
+    let screens: Vec<TcpStream> = (0..400)
+        .map_while(|_| {
+            let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
+            write!(stream, "GET /events HTTP/1.1\r\nHost: {address}\r\n\r\n").ok()?;
+            Some(stream)
+        })
+        .collect();
+    assert!(screens.len() > 100, "{}", screens.len());
+    for number in 0..50 {
+        sandbox.rename_in(format!("team-{number}/p.txt"), "x\n");
+    }
+    sandbox.wait_for(50);
+    let metrics = sandbox.service().metrics();
+    assert_eq!(metrics.of("gridmark_http_errors_total"), 0.0);
+    drop(screens);
+}
+
 #[test]
 fn a_stream_says_that_something_has_changed_and_ends_with_the_service() {
     let mut sandbox = Sandbox::new();
