@@ -111,8 +111,8 @@ fn every_command_has_a_page_with_each_of_its_flags_and_what_its_help_says() {
 fn the_synopsis_shows_what_each_option_takes() {
     let page = plain(&gridmark(&["man", "serve"]));
     let synopsis = page.split(".SH SYNOPSIS\n").nth(1).unwrap().lines().next().unwrap();
-    let wanted = "gridmark serve [--config FILE] [--root DIR] [--listen ADDR] [--settle TIME] [--once] \
-                  [--help]";
+    let wanted = "gridmark serve [--config FILE] [--root DIR] [--listen ADDR] [--page ADDR] [--settle TIME] \
+                  [--once] [--help]";
     assert_eq!(synopsis, wanted);
     let page = plain(&gridmark(&["man", "backup"]));
     assert!(page.contains("[--config FILE] [--help] <INTO>\n"), "{page}");

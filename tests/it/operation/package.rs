@@ -140,7 +140,7 @@ fn the_package_is_built_installed_run_upgraded_and_purged_and_marks_stay() {
     assert!(guest.path(enabled).symlink_metadata().is_ok());
 
     // Run, with settings of one's own.
-    guest.sh(&format!("sed -i 's/^listen = .*/listen = \"127.0.0.1:0\" # ours/' {SETTINGS}"));
+    guest.sh(&format!("sed -i 's/^listen = \"127.*/listen = \"127.0.0.1:0\" # ours/' {SETTINGS}"));
     guest.sh("useradd --no-create-home --user-group --groups gridmark scorer");
     let service = guest.serve(UNIT);
     drop_and_read(&guest, "p1.txt");
