@@ -160,7 +160,7 @@ fn a_stream_says_that_something_has_changed_and_ends_with_the_service() {
     assert_ne!(wait("id: "), before);
     sandbox.stop();
     assert_eq!(lines.find(|line| line.starts_with("event: ")), None);
-    // One that comes back asks again if something has happened meanwhile, and is told at once.
+    // One that comes back asks again if something has happened meanwhile, and hears of it at once.
     sandbox.start();
     let mut stream = TcpStream::connect(address).expect("the page");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
